@@ -1,0 +1,1 @@
+"""Models on disk, to and from config and state dict."""

@@ -1,0 +1,118 @@
+"""Streaming readers of text files: plain, .gz, .xz, .zst and standard input; a line is a sentence.
+
+Lines end at LF or CRLF alone, and tokens are parted by spaces and tabs alone, so that any other
+character, control characters and Unicode spaces included, can stand inside a token.
+"""
+
+import gzip
+import io
+import lzma
+import re
+import sys
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Literal, cast
+
+from elmo_torch._optional import require
+from elmo_torch.errors import InputError
+
+__all__ = [
+    "STANDARD_STREAM",
+    "DecodeErrors",
+    "Sentence",
+    "read_documents",
+    "read_lines",
+    "read_sentences",
+    "split_tokens",
+]
+
+Sentence = list[str]
+DecodeErrors = Literal["strict", "replace"]
+
+STANDARD_STREAM = "-"  # as a path: standard input, or standard output
+_BOM = b"\xef\xbb\xbf"
+_TOKEN_GAP = re.compile(r"[ \t]+")
+
+
+@contextmanager
+def _open(path: Path | str) -> Iterator[BinaryIO]:
+    if str(path) == STANDARD_STREAM:
+        yield sys.stdin.buffer
+        return
+    path = Path(path)
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder; give a text file")
+    try:
+        raw = path.open("rb")
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from error
+    with raw:
+        match path.suffix:
+            case ".gz":
+                yield cast(BinaryIO, gzip.GzipFile(fileobj=raw))
+            case ".xz":
+                yield cast(BinaryIO, lzma.LZMAFile(raw))
+            case ".zst":
+                zstandard = require("zstandard", extra="zstd")
+                reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+                yield cast(BinaryIO, io.BufferedReader(reader))
+            case _:
+                yield raw
+
+
+def read_lines(path: Path | str, *, errors: DecodeErrors = "strict") -> Iterator[str]:
+    """Yield the lines of a UTF-8 file, or of standard input for "-", without their ends.
+
+    Raises InputError if the file is missing, damaged or, with ``errors="strict"``, not UTF-8.
+    """
+    with _open(path) as file:
+        lines = enumerate(file, start=1)
+        while True:
+            try:
+                number, line = next(lines)
+            except StopIteration:
+                return
+            except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+                raise InputError(f"{path}: cannot be read to its end: {error}") from error
+            except Exception as error:
+                if type(error).__name__ != "ZstdError":  # its module is optional
+                    raise
+                raise InputError(f"{path}: cannot be read to its end: {error}") from error
+            if number == 1:
+                line = line.removeprefix(_BOM)
+            line = line.removesuffix(b"\n").removesuffix(b"\r")
+            try:
+                yield line.decode("utf-8", errors)
+            except UnicodeDecodeError as error:
+                raise InputError(
+                    f"{path}: line {number}, byte {error.start + 1}: not UTF-8; convert the file, "
+                    "or read on past such bytes with --errors replace"
+                ) from error
+
+
+def split_tokens(line: str) -> Sentence:
+    """Return the tokens of a line that is already tokenised."""
+    return [token for token in _TOKEN_GAP.split(line) if token]
+
+
+def read_sentences(path: Path | str, *, errors: DecodeErrors = "strict") -> Iterator[Sentence]:
+    """Yield one sentence a line; a blank line is a sentence without tokens and keeps its place."""
+    return map(split_tokens, read_lines(path, errors=errors))
+
+
+def read_documents(
+    paths: Iterable[Path | str], *, errors: DecodeErrors = "strict"
+) -> Iterator[list[Sentence]]:
+    """Yield the documents of all files: runs of sentences between blank lines."""
+    for path in paths:
+        document: list[Sentence] = []
+        for sentence in read_sentences(path, errors=errors):
+            if sentence:
+                document.append(sentence)
+            elif document:
+                yield document
+                document = []
+        if document:
+            yield document

@@ -1,0 +1,57 @@
+"""The words of a softmax or of a word table, in file order: specials first, then by falling frequency."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elmo_torch.errors import CheckpointError
+from elmo_torch.text.char_ids import BOS_WORD, EOS_WORD
+
+__all__ = ["SPECIAL_WORDS", "UNK_WORD", "Vocabulary"]
+
+UNK_WORD = "<UNK>"
+SPECIAL_WORDS = (BOS_WORD, EOS_WORD, UNK_WORD)
+_LAST_LINE_MARK = "!!!MAXTERMID"  # a line of some published vocabularies that is no word
+
+
+class Vocabulary:
+    """Words and their ids; the three special words must be among them."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.words = tuple(words)
+        self._ids = {word: index for index, word in enumerate(self.words)}
+        if len(self._ids) < len(self.words):
+            repeated = next(w for i, w in enumerate(self.words) if self._ids[w] != i)
+            raise CheckpointError(f"the vocabulary holds {repeated!r} twice; each word once, please")
+        missing = [word for word in SPECIAL_WORDS if word not in self._ids]
+        if missing:
+            raise CheckpointError(
+                f"the vocabulary lacks {', '.join(missing)}; put the lines {' '.join(SPECIAL_WORDS)} first"
+            )
+        self.bos, self.eos, self.unk = (self._ids[word] for word in SPECIAL_WORDS)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def ids(self, words: Iterable[str]) -> NDArray[np.int64]:
+        """Return the words' ids, (types,); words outside the vocabulary get the id of ``<UNK>``."""
+        return np.fromiter((self._ids.get(word, self.unk) for word in words), dtype=np.int64)
+
+    @classmethod
+    def read(cls, path: Path) -> "Vocabulary":
+        """Return the vocabulary of a text file with one word a line; CheckpointError if it is none."""
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise CheckpointError(f"{path}: not UTF-8 at byte {error.start}") from error
+        lines = (line.removesuffix("\r") for line in text.removesuffix("\n").split("\n"))
+        try:
+            return cls([line for line in lines if line != _LAST_LINE_MARK])
+        except CheckpointError as error:
+            raise CheckpointError(f"{path}: {error}") from error
+
+    def write(self, path: Path) -> None:
+        """Write one word a line."""
+        path.write_text("".join(f"{word}\n" for word in self.words), encoding="utf-8", newline="\n")
