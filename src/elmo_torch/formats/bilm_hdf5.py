@@ -20,7 +20,7 @@ from elmo_torch.formats.rules import Rule, apply_rules, revert_rules
 from elmo_torch.nn.bilm import BiLmConfig
 from elmo_torch.nn.char_cnn import CharCnnConfig
 
-__all__ = ["read_options", "read_weights", "write_pair"]
+__all__ = ["read_options", "read_softmax", "read_weights", "write_pair"]
 
 _SOFTMAX = {"softmax/W": "weight", "softmax/b": "bias"}
 
@@ -129,28 +129,36 @@ def read_options(path: Path) -> tuple[BiLmConfig, dict[str, Any]]:
     return config_from_options(options, where=str(path)), options
 
 
-def read_weights(
-    path: Path, config: BiLmConfig
-) -> tuple[dict[str, Tensor], dict[str, Tensor] | None]:
-    """Return the state dict of the biLM, and that of the softmax if the file holds one."""
-    tensors = _read_datasets(path)
-    softmax_names = sorted(name for name in tensors if name in _SOFTMAX)
-    if softmax_names and len(softmax_names) < len(_SOFTMAX):
-        raise CheckpointError(f"{path}: holds {softmax_names[0]} without its other half")
-    softmax = {_SOFTMAX[name]: tensors.pop(name) for name in softmax_names}
+def read_weights(path: Path, config: BiLmConfig) -> dict[str, Tensor]:
+    """Return the state dict of the biLM; a softmax in the file is left for ``read_softmax``."""
+    tensors = _read_datasets(path, lambda name: name not in _SOFTMAX)
     if config.lstm.num_layers == 1:  # TensorFlow names a single layer without its stack
         tensors = {
             name.replace("RNN/LSTMCell/", "RNN/MultiRNNCell/Cell0/LSTMCell/"): tensor
             for name, tensor in tensors.items()
         }
-    return apply_rules(encoder_rules(config), tensors, where=str(path)), softmax or None
+    return apply_rules(encoder_rules(config), tensors, where=str(path))
 
 
-def _read_datasets(path: Path) -> dict[str, Tensor]:
+def read_softmax(path: Path, config: BiLmConfig) -> dict[str, Tensor] | None:
+    """Return the state dict of the softmax, or None if the file holds none, as published ones do."""
+    tensors = _read_datasets(path, lambda name: name in _SOFTMAX)
+    if not tensors:
+        return None
+    vocab_size = max(len(tensor) for tensor in tensors.values())
+    shapes = {"softmax/W": (vocab_size, config.lstm.projection_dim), "softmax/b": (vocab_size,)}
+    rules = (
+        _rule(name, shapes[name], target, lambda w: w, lambda w: w)
+        for name, target in _SOFTMAX.items()
+    )
+    return apply_rules(rules, tensors, where=str(path))
+
+
+def _read_datasets(path: Path, wanted: Callable[[str], bool]) -> dict[str, Tensor]:
     tensors: dict[str, Tensor] = {}
 
     def collect(name: str, item: h5py.Group | h5py.Dataset) -> None:
-        if isinstance(item, h5py.Dataset):
+        if isinstance(item, h5py.Dataset) and wanted(name):
             if item.dtype.kind != "f":
                 raise CheckpointError(f"{path}: {name} holds {item.dtype}, not floating point numbers")
             tensors[name] = torch.from_numpy(np.asarray(item, dtype=np.float32))

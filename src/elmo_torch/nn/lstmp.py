@@ -68,13 +68,16 @@ class LstmpLayer(nn.Module):
         self.w_proj = (
             nn.Parameter(torch.empty(projection_dim, cell_dim)) if projection_dim < cell_dim else None
         )
-        forget_bias = torch.zeros(4 * cell_dim)
-        forget_bias[cell_dim : 2 * cell_dim] = FORGET_BIAS
-        self.register_buffer("forget_bias", forget_bias, persistent=False)
-        self.forget_bias: Tensor
         for weight in (self.w_input, self.w_hidden, self.w_proj):
             if weight is not None:
                 nn.init.xavier_uniform_(weight)
+
+    def run_bias(self) -> Float[Tensor, " gates"]:
+        """Return the bias that the gates get: the stored one, and FORGET_BIAS more for the forget gate."""
+        cell_dim = len(self.bias) // 4
+        return self.bias + F.pad(
+            self.bias.new_full((cell_dim,), FORGET_BIAS), (cell_dim, 2 * cell_dim)
+        )
 
     def forward(
         self,
@@ -96,9 +99,7 @@ class LstmpLayer(nn.Module):
         """
         num_tokens = inputs.shape[1]
         # The input's share of the gates does not depend on the recurrence: one product for all steps.
-        input_gates = F.linear(
-            inputs.transpose(0, 1), self.w_input, self.bias + self.forget_bias
-        ).unbind()
+        input_gates = F.linear(inputs.transpose(0, 1), self.w_input, self.run_bias()).unbind()
         outputs: list[Tensor] = [hidden] * num_tokens
         for step in reversed(range(num_tokens)) if reverse else range(num_tokens):
             if keep is not None:

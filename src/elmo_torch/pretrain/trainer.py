@@ -68,6 +68,7 @@ class Trainer:
             self.model.parameters(),
             lr=training.learning_rate,
             weight_decay=training.weight_decay,
+            fused=True,
         )
         self._streams = self._open_streams()
         self._state = self.model.bilm.lstm.zero_state(training.num_streams)

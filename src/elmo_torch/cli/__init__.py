@@ -1,0 +1,1 @@
+"""The commands: arguments to one library call to print."""

@@ -1,0 +1,1 @@
+"""What a user holds: embedder, representations, models by name, files of vectors."""

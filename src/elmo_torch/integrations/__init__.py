@@ -1,0 +1,1 @@
+"""Drop-in replacements and plug-ins for other libraries."""
