@@ -124,7 +124,7 @@ def read_options(path: Path) -> tuple[BiLmConfig, dict[str, Any]]:
     """Return the config and the options as they stand in the file."""
     try:
         options = json.loads(path.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, or nested without end
         raise CheckpointError(f"{path}: not a JSON file: {error}") from error
     return config_from_options(options, where=str(path)), options
 
@@ -145,7 +145,7 @@ def read_softmax(path: Path, config: BiLmConfig) -> dict[str, Tensor] | None:
     tensors = _read_datasets(path, lambda name: name in _SOFTMAX)
     if not tensors:
         return None
-    vocab_size = max(len(tensor) for tensor in tensors.values())
+    vocab_size = max((len(tensor) for tensor in tensors.values() if tensor.dim()), default=0)
     shapes = {"softmax/W": (vocab_size, config.lstm.projection_dim), "softmax/b": (vocab_size,)}
     rules = (
         _rule(name, shapes[name], target, lambda w: w, lambda w: w)

@@ -72,15 +72,19 @@ def config_from_options(options: object, *, where: str) -> BiLmConfig:
                 cell_dim=lstm["dim"],
                 projection_dim=lstm["projection_dim"],
                 num_layers=lstm.get("n_layers", 1),
-                cell_clip=lstm.get("cell_clip"),
-                proj_clip=lstm.get("proj_clip"),
+                cell_clip=_clip(lstm.get("cell_clip")),
+                proj_clip=_clip(lstm.get("proj_clip")),
                 residual=lstm.get("use_skip_connections", False),
             ),
         )
     except CheckpointError:
         raise
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise CheckpointError(f"{where}: {error}") from error
+
+
+def _clip(bound: int | float | None) -> float | None:
+    return None if bound is None else float(bound)  # files hold 3 as often as 3.0
 
 
 def _token_encoder(

@@ -39,8 +39,8 @@ class BiLstmpConfig:
 class BiLmState:
     """State of all layers after some text; the forward half first, then the backward half."""
 
-    hidden: Float[Tensor, "layers batch 2*proj"]
-    memory: Float[Tensor, "layers batch 2*cell"]
+    hidden: Float[Tensor, "layers batch dim"]  # width 2 * projection_dim
+    memory: Float[Tensor, "layers batch width"]  # width 2 * cell_dim
 
     def detach(self) -> "BiLmState":
         """Return the same numbers without their history."""

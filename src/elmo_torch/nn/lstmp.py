@@ -28,7 +28,7 @@ class LstmpClips:
     def __post_init__(self) -> None:
         for name in ("cell_clip", "proj_clip"):
             value = getattr(self, name)
-            if value is not None and value <= 0:
+            if value is not None and not value > 0:
                 raise ValueError(f"{name} must be positive, or None for no clip; got {value}")
 
 

@@ -28,7 +28,7 @@ _PADDING = ""  # place holder; masked, so its spelling does not matter
 class FrozenBatch:
     """Each sentence's vectors at its own length, and the state after the batch."""
 
-    vectors: list[Float[Tensor, "kept tokens dim"]]
+    vectors: list[Float[Tensor, "kept _ dim"]]  # ragged: each its own number of tokens
     state: BiLmState
 
 

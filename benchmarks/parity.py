@@ -1,0 +1,43 @@
+"""Print how far the model is from other implementations, and how far deliberate mistakes would be.
+
+Run from the root of the repository: ``python -m benchmarks.parity``. The expected values lie beside
+the repository, in ``../shared/fixtures``. Exit code 1 if a row that should agree does not.
+"""
+
+import sys
+
+from tests.golden.mistakes import MISTAKES
+from tests.golden.parity import TOLERANCE, distance
+from tests.golden.peers import GOLDEN_RUNS, TENSORFLOW_RUNS, load_bilm, peer_run
+
+
+def print_parity() -> bool:
+    """Print one row a run; return whether all are within the tolerance."""
+    print(f"Largest absolute difference, float32; tolerance {TOLERANCE:.0e}\n")
+    print(f"{'run':<48} {'layers':>9} {'states':>9}")
+    agree = True
+    for name in TENSORFLOW_RUNS + GOLDEN_RUNS:
+        run = peer_run(name)
+        measured = distance(load_bilm(run.model), run)
+        state = "-" if measured.state is None else f"{measured.state:.2e}"
+        print(f"{name:<48} {measured.layers:>9.2e} {state:>9}")
+        agree &= max(measured.layers, measured.state or 0) <= TOLERANCE
+    return agree
+
+
+def print_mistakes() -> bool:
+    """Print one row a mistake; return whether all are outside the tolerance."""
+    print("\nDeliberate mistakes: largest absolute difference of the top layer\n")
+    print(f"{'mistake':<38}" + "".join(f" {fixture:>9}" for fixture in TENSORFLOW_RUNS))
+    seen = True
+    for name, mistake in MISTAKES.items():
+        errors = {fixture: mistake.error(peer_run(fixture)) for fixture in mistake.errors}
+        cells = (f"{errors[f]:.2e}" if f in errors else "-" for f in TENSORFLOW_RUNS)
+        print(f"{name:<38}" + "".join(f" {cell:>9}" for cell in cells))
+        seen &= min(errors.values()) > TOLERANCE
+    return seen
+
+
+if __name__ == "__main__":
+    results = [print_parity(), print_mistakes()]
+    sys.exit(0 if all(results) else 1)
