@@ -37,9 +37,7 @@ def random_checkpoint(
     vocabulary = None if words is None else Vocabulary([*SPECIAL_WORDS, *words])
     softmax = None
     if vocabulary is not None:
-        layer = SoftmaxLayer(
-            vocab_size=len(vocabulary), projection_dim=config.lstm.projection_dim
-        )
+        layer = SoftmaxLayer(vocab_size=len(vocabulary), projection_dim=config.lstm.projection_dim)
         softmax = {
             key: torch.randn(tensor.shape, generator=generator)
             for key, tensor in layer.state_dict().items()

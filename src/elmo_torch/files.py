@@ -1,8 +1,7 @@
 """Files written whole or not at all: under another name first, renamed when complete."""
 
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from elmo_torch.errors import OutputError
@@ -19,8 +18,9 @@ def writing_whole(path: Path) -> Iterator[Path]:
     partial = path.with_name(path.name + ".partial")
     try:
         yield partial
-        os.replace(partial, path)
+        partial.replace(path)
     except OSError as error:
         raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):  # a place that refuses this too has said why already
+            partial.unlink(missing_ok=True)

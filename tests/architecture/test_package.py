@@ -15,7 +15,9 @@ HEAVY = ("torch", "h5py", "numpy", "safetensors")
 def modules_after(code: str) -> set[str]:
     """Return the top-level modules that a fresh interpreter holds after running the code."""
     script = f"{code}\nimport sys\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     return set(done.stdout.splitlines()[-1].split())
 
 

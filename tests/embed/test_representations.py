@@ -51,14 +51,20 @@ def test_a_mix_equals_the_trained_module() -> None:
     np.testing.assert_allclose(ALL.mix([0.3, -0.2, 0.5], 0.7), expected.numpy(), atol=1e-6)
 
 
-@pytest.mark.parametrize("ask", [lambda r: r.layer(1), lambda r: r.forward(1), lambda r: r.backward(1)])
+@pytest.mark.parametrize(
+    "ask", [lambda r: r.layer(1), lambda r: r.forward(1), lambda r: r.backward(1)]
+)
 @pytest.mark.parametrize("held", [kept(0, 2), AVERAGE])
-def test_an_omitted_layer_is_an_error_that_says_how_to_ask(ask: object, held: Representations) -> None:
+def test_an_omitted_layer_is_an_error_that_says_how_to_ask(
+    ask: object, held: Representations
+) -> None:
     with pytest.raises(LayerOmittedError, match=r'layers="all" or layers=\[1\]'):
         ask(held)  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("ask", [lambda r: r.average, lambda r: r.mix([1, 1, 1]), lambda r: r.sentence()])
+@pytest.mark.parametrize(
+    "ask", [lambda r: r.average, lambda r: r.mix([1, 1, 1]), lambda r: r.sentence()]
+)
 def test_what_needs_all_layers_says_so(ask: object) -> None:
     with pytest.raises(LayerOmittedError, match='layers="all"'):
         ask(kept(0, 2))  # type: ignore[operator]
@@ -88,4 +94,4 @@ def test_the_sentence_vector_of_no_tokens_is_zeros() -> None:
         empty = Representations(
             tokens=(), vectors=np.zeros((3, 0, 6), np.float32), kept=(0, 1, 2), num_layers=3
         )
-        assert (empty.sentence(pooling) == np.zeros(6)).all()  # type: ignore[arg-type]
+        assert (empty.sentence(pooling) == np.zeros(6)).all()

@@ -43,7 +43,9 @@ def test_members_outside_of_the_folder_are_refused(tmp_path: Path, name: str) ->
     assert [p.name for p in tmp_path.iterdir()] == ["inner"]
 
 
-@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE])
+@pytest.mark.parametrize(
+    "kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE]
+)
 def test_links_and_devices_in_a_tar_are_refused(tmp_path: Path, kind: bytes) -> None:
     path = make_tar(tmp_path / "a.tar.gz", tar_member("weights.hdf5", kind, "/etc/passwd"))
     with pytest.raises(CheckpointError, match=r"weights\.hdf5, a link or device"):

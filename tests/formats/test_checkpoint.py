@@ -37,7 +37,10 @@ def native(tmp_path: Path) -> Path:
 
 
 def test_our_folder_reads_back_bit_for_bit(native: Path) -> None:
-    original, read = random_checkpoint(words=("a", "b")), load_checkpoint(native, language_model=True)
+    original, read = (
+        random_checkpoint(words=("a", "b")),
+        load_checkpoint(native, language_model=True),
+    )
     assert_same_model(original, read)
     assert read.format == "native"
     assert original.softmax is not None
@@ -61,7 +64,9 @@ def test_a_checkpoint_without_softmax_says_that_it_cannot_score(pair: Path) -> N
 
 @pytest.mark.parametrize("archive", ["model.zip", "model.tar.gz", "model.tgz"])
 @pytest.mark.parametrize("nested", [False, True])
-def test_archives_of_a_pair_are_read(pair: Path, tmp_path: Path, archive: str, nested: bool) -> None:
+def test_archives_of_a_pair_are_read(
+    pair: Path, tmp_path: Path, archive: str, nested: bool
+) -> None:
     path = tmp_path / archive
     prefix = "some/folder/" if nested else ""
     if archive.endswith(".zip"):
@@ -147,7 +152,8 @@ def test_the_softmax_travels_in_a_pair(native: Path, tmp_path: Path) -> None:
     assert read.softmax is not None
     assert read.vocabulary is not None
     assert torch.equal(
-        read.softmax["bias"], random_checkpoint(words=("a", "b")).softmax["bias"]  # type: ignore[index]
+        read.softmax["bias"],
+        random_checkpoint(words=("a", "b")).softmax["bias"],  # type: ignore[index]
     )
 
 

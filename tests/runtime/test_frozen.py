@@ -25,7 +25,8 @@ def by_nn(bilm: BiLm, sentence: list[str]) -> np.ndarray:
     """Return all layers of one sentence by the plain model, (layers, tokens, dim)."""
     ids = random_checkpoint().token_ids().encode(["<S>", *sentence, "</S>"])
     with torch.no_grad():
-        return bilm(torch.from_numpy(ids)[None]).layers[:, 0, 1:-1].numpy()
+        layers: np.ndarray = bilm(torch.from_numpy(ids)[None]).layers[:, 0, 1:-1].numpy()
+    return layers
 
 
 @pytest.mark.parametrize("num_layers", [1, 2, 3])
@@ -61,7 +62,9 @@ def test_windows_carry_the_state_out_as_one_run_does(monkeypatch: pytest.MonkeyP
     assert not torch.allclose(whole[0].vectors[0], whole[1].vectors[0], atol=1e-3)
 
 
-@given(st.lists(st.lists(st.sampled_from(["a", "b", "word", "Ω"]), max_size=6), min_size=1, max_size=5))
+@given(
+    st.lists(st.lists(st.sampled_from(["a", "b", "word", "Ω"]), max_size=6), min_size=1, max_size=5)
+)
 @settings(max_examples=30, deadline=None)
 def test_a_sentence_does_not_depend_on_its_batch(sentences: list[list[str]]) -> None:
     checkpoint = random_checkpoint()
@@ -113,9 +116,12 @@ def test_a_type_is_encoded_once_until_the_cache_is_cleared(monkeypatch: pytest.M
     bilm = checkpoint.bilm()
     seen: list[int] = []
     encode = bilm.token_encoder.forward
-    monkeypatch.setattr(
-        bilm.token_encoder, "forward", lambda ids: (seen.append(len(ids)), encode(ids))[1]
-    )
+
+    def counted(ids: torch.Tensor) -> torch.Tensor:
+        seen.append(len(ids))
+        return encode(ids)
+
+    monkeypatch.setattr(bilm.token_encoder, "forward", counted)
     cache = TypeCache(bilm, checkpoint.token_ids())
     first = cache.encode(["a", "b", "c"])
     second = cache.encode(["c", "d", "a"])

@@ -11,7 +11,9 @@ __all__ = ["compare"]
 
 
 def compare(
-    sentences: Annotated[list[str], typer.Argument(help="Two sentences or more, tokens parted by spaces.")],
+    sentences: Annotated[
+        list[str], typer.Argument(help="Two sentences or more, tokens parted by spaces.")
+    ],
     word: Annotated[str, typer.Option("--word", help="A token that stands in every sentence.")],
     model: Model = "mini-en",
     precision: PrecisionOption = "fp32",

@@ -33,7 +33,9 @@ def note(message: str) -> None:
 
 
 @contextmanager
-def progress_bar(description: str, total: int | None, unit: str = "tokens") -> Iterator[Callable[[int], None]]:
+def progress_bar(
+    description: str, total: int | None, unit: str = "tokens"
+) -> Iterator[Callable[[int], None]]:
     """Show progress with the time left while the block runs; the given function takes steps done."""
     columns = (
         TextColumn("{task.description}"),
@@ -44,7 +46,9 @@ def progress_bar(description: str, total: int | None, unit: str = "tokens") -> I
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as progress:
+    with Progress(
+        *columns, console=notes, transient=True, disable=not notes.is_terminal
+    ) as progress:
         task = progress.add_task(description, total=total)
         yield lambda steps: progress.advance(task, steps)
 
@@ -58,12 +62,13 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
             command(*args, **options)
         except typer.Exit:
             raise
-        except BaseException as error:  # noqa: BLE001 - a user gets a line, never a traceback
+        except BaseException as error:
             if os.environ.get("ELMO_TRACEBACK"):
                 raise
             message, code = _explain(error)
             if message:
                 note(f"elmo: {' '.join(message.split())}")
+            _drop_unwritable_output()
             raise typer.Exit(code) from None
 
     return run
@@ -77,9 +82,7 @@ def _explain(error: BaseException) -> tuple[str, int]:
         case KeyboardInterrupt():
             return "interrupted", EXIT_INTERRUPTED
         case BrokenPipeError():
-            # the reader has gone, as in `elmo embed ... | head`; leave nothing to flush at exit
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return "", EXIT_USER
+            return "", EXIT_USER  # the reader has gone, as in `elmo embed ... | head`
         case OSError(errno=errno.ENOSPC):
             return f"{error.filename or 'output'}: the disk is full", EXIT_USER
         case OSError() if error.filename is not None:
@@ -90,3 +93,11 @@ def _explain(error: BaseException) -> tuple[str, int]:
         f"unexpected {type(error).__name__}: {error} "
         "(a fault of elmo-torch; run again with ELMO_TRACEBACK=1 to see where)"
     ), EXIT_OURS
+
+
+def _drop_unwritable_output() -> None:
+    """Leave nothing in standard output's buffer that would fail again when the interpreter ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -15,7 +15,10 @@ def convert(
     target: Annotated[Path, typer.Argument(help="Folder to make.")],
     to: Annotated[
         Literal["native", "bilm"],
-        typer.Option("--to", help="native: config.json + model.safetensors; bilm: options.json + weights.hdf5."),
+        typer.Option(
+            "--to",
+            help="native: config.json + model.safetensors; bilm: options.json + weights.hdf5.",
+        ),
     ] = "native",
     dtype: Annotated[
         Literal["float32", "bfloat16"],

@@ -1,16 +1,23 @@
 """``elmo embed``: a text to a file of vectors."""
 
-import resource
+import hashlib
 import sys
 import time
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from elmo_torch.cli.console import note, progress_bar
-from elmo_torch.cli.options import Device, Errors, MaxBatchTokens, Model, PrecisionOption, Threads, use_threads
+from elmo_torch.cli.options import (
+    Device,
+    Errors,
+    MaxBatchTokens,
+    Model,
+    PrecisionOption,
+    Threads,
+    use_threads,
+)
 from elmo_torch.errors import InputError
 
 if TYPE_CHECKING:
@@ -46,7 +53,9 @@ def embed(
     )
     from_pipe = text == "-"
     if resume and from_pipe:
-        raise InputError("--resume needs a text file: what came through a pipe cannot be read again")
+        raise InputError(
+            "--resume needs a text file: what came through a pipe cannot be read again"
+        )
     check_target(output)
     use_threads(threads)
     embedder = Embedder.load(model, precision=precision, device=device)  # type: ignore[arg-type]
@@ -61,18 +70,18 @@ def embed(
 
         return raw_sentences(lines)
 
-    # Reading the text once beforehand finds its faults before any work, and its length for progress.
-    total = None if from_pipe else sum(map(len, read()))
+    # Reading a file once beforehand finds its faults before any work, and its length for progress.
+    total, identity = (None, "a pipe") if from_pipe else _scan(read())
     started = time.monotonic()
     with progress_bar("embed", total) as advance:
         counts = embed_file(
             embedder, read(), output, settings,
-            source=_identity(text, raw=raw), resume=resume, progress=advance,
+            source=identity, resume=resume, progress=advance,
         )  # fmt: skip
     seconds = time.monotonic() - started
     note(
         f"{counts.num_sentences:,} sentences, {counts.num_tokens:,} tokens in {seconds:.1f} s: "
-        f"{counts.num_tokens / max(seconds, 1e-9):,.0f} tokens/s, peak memory {_peak_megabytes():,.0f} MB"
+        f"{counts.num_tokens / max(seconds, 1e-9):,.0f} tokens/s{_peak_memory()}"
     )
 
 
@@ -87,11 +96,21 @@ def _parse_layers(words: str) -> "Layers":
         ) from error
 
 
-def _identity(text: str, *, raw: bool) -> str:
-    size = 0 if text == "-" else Path(text).stat().st_size
-    return f"{Path(text).name}, {size} bytes{', raw' if raw else ''}"
+def _scan(sentences: "Iterable[Sentence]") -> tuple[int, str]:
+    """Return the number of tokens, and a digest that another text would not have."""
+    digest = hashlib.blake2b(digest_size=16)
+    num_tokens = 0
+    for sentence in sentences:
+        num_tokens += len(sentence)
+        digest.update(" ".join(sentence).encode() + b"\n")
+    return num_tokens, digest.hexdigest()
 
 
-def _peak_megabytes() -> float:
+def _peak_memory() -> str:
+    """Return the most memory that this process has held, where the system tells."""
+    try:
+        import resource
+    except ModuleNotFoundError:  # Windows
+        return ""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
+    return f", peak memory {peak / 1e6 if sys.platform == 'darwin' else peak * 1024 / 1e6:,.0f} MB"

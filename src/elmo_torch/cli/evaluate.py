@@ -15,7 +15,9 @@ __all__ = ["evaluate", "print_perplexities"]
 
 def evaluate(
     model: Annotated[str, typer.Argument(help="Name or path of a model with its softmax.")],
-    text: Annotated[str, typer.Argument(help="Text file, a sentence a line; - for standard input.")],
+    text: Annotated[
+        str, typer.Argument(help="Text file, a sentence a line; - for standard input.")
+    ],
     device: Device = "cpu",
     threads: Threads = None,
     errors: Errors = "strict",

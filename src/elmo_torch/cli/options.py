@@ -1,11 +1,18 @@
 """Options that several commands share."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-__all__ = ["Device", "Errors", "MaxBatchTokens", "Model", "PrecisionOption", "Threads", "use_threads"]
+__all__ = [
+    "Device",
+    "Errors",
+    "MaxBatchTokens",
+    "Model",
+    "PrecisionOption",
+    "Threads",
+    "use_threads",
+]
 
 Model = Annotated[
     str,
@@ -14,7 +21,9 @@ Model = Annotated[
         help="Name of a bundled model, or path to a folder, archive, weights file, or OPTIONS,WEIGHTS.",
     ),
 ]
-PrecisionOption = Annotated[str, typer.Option("--precision", help="Number format of the run: fp32.")]
+PrecisionOption = Annotated[
+    str, typer.Option("--precision", help="Number format of the run: fp32.")
+]
 Device = Annotated[str, typer.Option("--device", help="Where to run: cpu, cuda, ...")]
 Threads = Annotated[
     int | None, typer.Option("--threads", min=1, help="CPU threads; default: one a core.")

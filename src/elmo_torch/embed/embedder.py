@@ -57,7 +57,9 @@ class Embedder:
         or a device that this machine lacks.
         """
         if precision not in get_args(Precision):
-            raise InputError(f"precision must be {', '.join(get_args(Precision))}; got {precision!r}")
+            raise InputError(
+                f"precision must be {', '.join(get_args(Precision))}; got {precision!r}"
+            )
         return cls(
             load_checkpoint(find_model(name_or_path)), device=device, carry_state=carry_state
         )

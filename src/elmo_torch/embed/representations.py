@@ -34,7 +34,7 @@ class Representations:
     @property
     def dim(self) -> int:
         """Width of a vector: both directions."""
-        return self.vectors.shape[-1]
+        return int(self.vectors.shape[-1])
 
     def layer(self, index: int) -> Float32[ndarray, "tokens dim"]:
         """Return layer ``index``, from 0 to L; LayerOmittedError if the run did not keep it."""
@@ -47,7 +47,8 @@ class Representations:
                 f"layer {index} was not kept ({self._kept_in_words()}); "
                 f'embed with layers="all" or layers=[{index}]'
             )
-        return self.vectors[self.kept.index(index)]
+        layer: ndarray = self.vectors[self.kept.index(index)]
+        return layer
 
     def forward(self, index: int) -> Float32[ndarray, "tokens proj"]:
         """Return the forward half of a layer; of layer 0 the char CNN's vector itself."""
@@ -65,9 +66,10 @@ class Representations:
     @property
     def average(self) -> Float32[ndarray, "tokens dim"]:
         """The mean of all layers."""
-        if self.kept is None:
-            return self.vectors[0]
-        return self._all_layers("average").mean(axis=0)
+        average: ndarray = (
+            self.vectors[0] if self.kept is None else self._all_layers("average").mean(axis=0)
+        )
+        return average
 
     def mix(self, weights: Sequence[float], gamma: float = 1.0) -> Float32[ndarray, "tokens dim"]:
         """Return ``gamma * sum_j softmax(weights)_j layer_j`` (paper, equation 1)."""
@@ -76,7 +78,8 @@ class Representations:
             raise InputError(f"weights must hold {self.num_layers} numbers; got {len(weights)}")
         exponents = np.exp(np.asarray(weights, dtype=np.float64) - np.max(weights))
         scalars = gamma * exponents / exponents.sum()
-        return np.einsum("l,ltd->td", scalars.astype(np.float32), layers)
+        mixed: ndarray = np.einsum("l,ltd->td", scalars.astype(np.float32), layers)
+        return mixed
 
     def sentence(self, pooling: Pooling = "mean") -> Float32[ndarray, " dim"]:
         """Return one vector for the sentence: mean or maximum over tokens of the average layer.

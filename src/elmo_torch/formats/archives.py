@@ -68,10 +68,14 @@ def _unpack_tar(path: Path, folder: Path) -> None:
 
 def _check_member(path: Path, name: str, *, is_plain: bool) -> None:
     if not is_plain:
-        raise CheckpointError(f"{path}: holds {name}, a link or device; an archive of a model has files only")
+        raise CheckpointError(
+            f"{path}: holds {name}, a link or device; an archive of a model has files only"
+        )
     pure = PurePosixPath(name.replace("\\", "/"))
     if pure.is_absolute() or ".." in pure.parts:
-        raise CheckpointError(f"{path}: holds {name}, a path outside of the archive; it is not opened")
+        raise CheckpointError(
+            f"{path}: holds {name}, a path outside of the archive; it is not opened"
+        )
 
 
 def _check_size(path: Path, size: int) -> None:

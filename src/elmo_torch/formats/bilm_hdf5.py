@@ -32,7 +32,10 @@ def encoder_rules(config: BiLmConfig) -> Iterator[Rule]:
         yield from _char_cnn_rules(encoder)
     else:
         yield _padded_table(
-            "embedding", "token_encoder.word_embedding.weight", encoder.vocab_size, encoder.projection_dim
+            "embedding",
+            "token_encoder.word_embedding.weight",
+            encoder.vocab_size,
+            encoder.projection_dim,
         )
     lstm = config.lstm
     cell, proj = lstm.cell_dim, lstm.projection_dim
@@ -44,7 +47,7 @@ def encoder_rules(config: BiLmConfig) -> Iterator[Rule]:
                 source=source + "W_0",
                 shape=(2 * proj, 4 * cell),
                 targets=(target + "w_input", target + "w_hidden"),
-                read=lambda w, proj=proj: tuple(_swap_gates(part.T) for part in w.split(proj)),
+                read=lambda w: tuple(_swap_gates(part.T) for part in w.chunk(2)),
                 write=lambda parts: torch.cat([_swap_gates(part).T for part in parts]),
             )
             yield _rule(source + "B", (4 * cell,), target + "bias", _swap_gates, _swap_gates)
@@ -54,7 +57,10 @@ def encoder_rules(config: BiLmConfig) -> Iterator[Rule]:
 
 def _char_cnn_rules(config: CharCnnConfig) -> Iterator[Rule]:
     yield _padded_table(
-        "char_embed", "token_encoder.char_embedding.weight", config.num_char_ids - 1, config.char_dim
+        "char_embed",
+        "token_encoder.char_embedding.weight",
+        config.num_char_ids - 1,
+        config.char_dim,
     )
     for index, (width, count) in enumerate(config.filters):
         target = f"token_encoder.convolutions.{index}."
@@ -160,7 +166,9 @@ def _read_datasets(path: Path, wanted: Callable[[str], bool]) -> dict[str, Tenso
     def collect(name: str, item: h5py.Group | h5py.Dataset) -> None:
         if isinstance(item, h5py.Dataset) and wanted(name):
             if item.dtype.kind != "f":
-                raise CheckpointError(f"{path}: {name} holds {item.dtype}, not floating point numbers")
+                raise CheckpointError(
+                    f"{path}: {name} holds {item.dtype}, not floating point numbers"
+                )
             tensors[name] = torch.from_numpy(np.asarray(item, dtype=np.float32))
 
     try:

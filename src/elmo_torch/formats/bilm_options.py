@@ -64,7 +64,9 @@ def config_from_options(options: object, *, where: str) -> BiLmConfig:
         top["lstm"], _LSTM_KEYS, required=["dim", "projection_dim"], where=where, path="lstm."
     )
     if top.get("reverse"):
-        raise CheckpointError(f"{where}: reverse: a one-directional model of reversed text is not a biLM")
+        raise CheckpointError(
+            f"{where}: reverse: a one-directional model of reversed text is not a biLM"
+        )
     try:
         return BiLmConfig(
             token_encoder=_token_encoder(top, lstm["projection_dim"], where),
@@ -92,10 +94,14 @@ def _token_encoder(
 ) -> CharCnnConfig | WordEmbeddingConfig:
     if "char_cnn" not in top:
         if "n_tokens_vocab" not in top:
-            raise CheckpointError(f"{where}: a model without char_cnn needs n_tokens_vocab, its vocabulary size")
+            raise CheckpointError(
+                f"{where}: a model without char_cnn needs n_tokens_vocab, its vocabulary size"
+            )
         return WordEmbeddingConfig(vocab_size=top["n_tokens_vocab"], projection_dim=projection_dim)
     required = ["embedding", "filters", "n_characters", "max_characters_per_token"]
-    cnn = _checked(top["char_cnn"], _CHAR_CNN_KEYS, required=required, where=where, path="char_cnn.")
+    cnn = _checked(
+        top["char_cnn"], _CHAR_CNN_KEYS, required=required, where=where, path="char_cnn."
+    )
     embedding = _checked(
         cnn["embedding"], {"dim": int}, required=["dim"], where=where, path="char_cnn.embedding."
     )
@@ -106,7 +112,9 @@ def _token_encoder(
         )
     for pair in cnn["filters"]:
         if not (isinstance(pair, list) and len(pair) == 2 and all(type(x) is int for x in pair)):
-            raise CheckpointError(f"{where}: char_cnn.filters must be [width, count] pairs; got {pair!r}")
+            raise CheckpointError(
+                f"{where}: char_cnn.filters must be [width, count] pairs; got {pair!r}"
+            )
     return CharCnnConfig(
         char_dim=embedding["dim"],
         filters=tuple((width, count) for width, count in cnn["filters"]),
@@ -123,11 +131,15 @@ def _checked(
 ) -> dict[str, Any]:
     """Return the section without its null values, all keys known and of the right kind."""
     if not isinstance(section, dict):
-        raise CheckpointError(f"{where}: {path.rstrip('.') or 'the file'} must be a JSON object; got {section!r}")
+        raise CheckpointError(
+            f"{where}: {path.rstrip('.') or 'the file'} must be a JSON object; got {section!r}"
+        )
     found = {k: v for k, v in section.items() if not (v is None and k in _OPTIONAL)}
     for key, value in found.items():
         if key not in kinds:
-            raise CheckpointError(f"{where}: unknown key {path}{key}; known here: {', '.join(sorted(kinds))}")
+            raise CheckpointError(
+                f"{where}: unknown key {path}{key}; known here: {', '.join(sorted(kinds))}"
+            )
         kind = kinds[key]
         # bool is an int to Python, never to a reader of the file
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):

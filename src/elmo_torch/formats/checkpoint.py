@@ -67,11 +67,13 @@ class Checkpoint:
         if isinstance(encoder, CharCnnConfig):
             return CharIds(encoder.max_chars)
         if self.vocabulary is None:
-            raise CheckpointError(f"{self.source}: a word-input model needs its vocab.txt beside it")
+            raise CheckpointError(
+                f"{self.source}: a word-input model needs its vocab.txt beside it"
+            )
         return WordIds(self.vocabulary)
 
     @property
-    def boundary_ids(self) -> Int[Tensor, "2 *chars"]:
+    def boundary_ids(self) -> Int[Tensor, " boundaries *chars"]:
         """The ids of BOS and EOS, for ``Elmo``."""
         return torch.from_numpy(self.token_ids().boundaries())
 
@@ -90,7 +92,9 @@ def load_checkpoint(
         return _load_pair(options_path, weights_path, language_model=language_model)
     path = Path(path)
     if not path.exists():
-        raise CheckpointError(f"{path}: no such model; give a folder, an archive, or a file of a pair")
+        raise CheckpointError(
+            f"{path}: no such model; give a folder, an archive, or a file of a pair"
+        )
     if path.is_dir():
         return _load_folder(path, language_model=language_model)
     if is_archive(path):
@@ -115,7 +119,9 @@ def _load_folder(folder: Path, *, language_model: bool, source: str | None = Non
         )
     if len(options) != 1 or len(weights) != 1:
         found = ", ".join(str(p.relative_to(folder)) for p in [*options, *weights])
-        raise CheckpointError(f"{where}: one options file and one weights file were expected; found {found}")
+        raise CheckpointError(
+            f"{where}: one options file and one weights file were expected; found {found}"
+        )
     return _load_pair(options[0], weights[0], language_model=language_model, source=source)
 
 
@@ -123,14 +129,18 @@ def _complete_pair(path: Path) -> tuple[Path, Path]:
     """Return options and weights from the path of one of them; the other has a name that fits."""
     is_weights = path.suffix in _WEIGHTS_SUFFIXES
     if not is_weights and path.suffix != ".json":
-        raise CheckpointError(f"{path}: is no model; give a folder, .zip, .tar.gz, .hdf5 or options .json")
+        raise CheckpointError(
+            f"{path}: is no model; give a folder, .zip, .tar.gz, .hdf5 or options .json"
+        )
     if is_weights:
         names = [path.name.replace("weights", "options"), _OPTIONS_FILE]
         others = [path.with_name(name).with_suffix(".json") for name in names]
     else:
         names = [path.name.replace("options", "weights"), _WEIGHTS_FILE, "model.hdf5"]
         others = [
-            path.with_name(name).with_suffix(suffix) for name in names for suffix in _WEIGHTS_SUFFIXES
+            path.with_name(name).with_suffix(suffix)
+            for name in names
+            for suffix in _WEIGHTS_SUFFIXES
         ]
     for other in others:
         if other.exists():

@@ -21,15 +21,21 @@ def describe(checkpoint: Checkpoint) -> Iterator[tuple[str, str]]:
     yield "vector", f"{checkpoint.config.dim} numbers a token and layer, forward half first"
     if isinstance(encoder, CharCnnConfig):
         filters = " ".join(f"{width}x{count}" for width, count in encoder.filters)
-        yield "char CNN", (
-            f"filters {filters}, {encoder.activation}, {encoder.num_highway} highway, "
-            f"{encoder.max_chars - 2} bytes a token"
+        yield (
+            "char CNN",
+            (
+                f"filters {filters}, {encoder.activation}, {encoder.num_highway} highway, "
+                f"{encoder.max_chars - 2} bytes a token"
+            ),
         )
     else:
         yield "word table", f"{encoder.vocab_size:,} words"
-    yield "recurrent", (
-        f"cell {lstm.cell_dim}, projection {lstm.projection_dim}, cell clip {lstm.cell_clip}, "
-        f"projection clip {lstm.proj_clip}, {'residual' if lstm.residual else 'no residual'}"
+    yield (
+        "recurrent",
+        (
+            f"cell {lstm.cell_dim}, projection {lstm.projection_dim}, cell clip {lstm.cell_clip}, "
+            f"projection clip {lstm.proj_clip}, {'residual' if lstm.residual else 'no residual'}"
+        ),
     )
     if checkpoint.softmax is not None and checkpoint.vocabulary is not None:
         yield "softmax", f"{len(checkpoint.vocabulary):,} words"

@@ -1,11 +1,13 @@
-"""Our own format: a folder with ``config.json`` and ``model.safetensors``, and with them, for a whole
-language model, ``softmax.safetensors`` and ``vocab.txt``."""
+"""Our own format: a folder with ``config.json`` and ``model.safetensors``.
+
+A whole language model has ``softmax.safetensors`` and ``vocab.txt`` beside them.
+"""
 
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError
@@ -36,9 +38,19 @@ MODEL_FILE = "model.safetensors"
 SOFTMAX_FILE = "softmax.safetensors"
 VOCABULARY_FILE = "vocab.txt"
 
+_Config = TypeVar("_Config", CharCnnConfig, WordEmbeddingConfig, BiLstmpConfig)
+
 _FORMAT, _VERSION = "elmo-torch", 1
 _CHAR_SCHEME = "bilm-tf"  # UTF-8 bytes between word marks; see text.char_ids
-_KEYS = {"format", "format_version", "char_scheme", "token_encoder", "lstm", "options", "provenance"}
+_KEYS = {
+    "format",
+    "format_version",
+    "char_scheme",
+    "token_encoder",
+    "lstm",
+    "options",
+    "provenance",
+}
 _ENCODERS = {"char_cnn": CharCnnConfig, "word_embedding": WordEmbeddingConfig}
 
 
@@ -74,7 +86,7 @@ def read_config(path: Path) -> tuple[BiLmConfig, Mapping[str, Any] | None, Mappi
     return config, data["options"], data["provenance"]
 
 
-def _build(kind: Any, section: Mapping[str, Any]) -> Any:
+def _build(kind: type[_Config], section: Mapping[str, Any]) -> _Config:
     names = {field.name for field in fields(kind)}
     if section.keys() != names:
         raise ValueError(

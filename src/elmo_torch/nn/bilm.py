@@ -106,6 +106,4 @@ class BiLm(nn.Module):
         before = self.lstm.zero_state(len(mask)) if state is None else state
         recurrent, after = self.lstm(token_vectors, mask, before)
         token_layer = torch.cat([token_vectors, token_vectors], dim=-1)
-        return BiLmOutput(
-            layers=torch.cat([token_layer[None], recurrent]), mask=mask, state=after
-        )
+        return BiLmOutput(layers=torch.cat([token_layer[None], recurrent]), mask=mask, state=after)

@@ -113,7 +113,7 @@ class BiLstmp(nn.Module):
     def zero_state(self, batch: int) -> BiLmState:
         """Return the state before any text."""
         config = self.config
-        like = self.forward_layers[0].w_input
+        like = next(self.parameters())
         return BiLmState(
             hidden=like.new_zeros(config.num_layers, batch, 2 * config.projection_dim),
             memory=like.new_zeros(config.num_layers, batch, 2 * config.cell_dim),

@@ -39,7 +39,9 @@ class CharCnnConfig:
         if self.activation not in _ACTIVATIONS:
             raise ValueError(f"activation must be relu or tanh; got {self.activation!r}")
         if self.max_chars < 3:
-            raise ValueError(f"max_chars must be 3 or more (two marks, one byte); got {self.max_chars}")
+            raise ValueError(
+                f"max_chars must be 3 or more (two marks, one byte); got {self.max_chars}"
+            )
         if not self.filters:
             raise ValueError("filters must name at least one (width, count) pair")
         for width, count in self.filters:
@@ -65,7 +67,9 @@ class CharCnn(nn.Module):
         self.convolutions = nn.ModuleList(
             nn.Conv1d(config.char_dim, count, width) for width, count in config.filters
         )
-        self.highways = nn.ModuleList(Highway(config.num_filters) for _ in range(config.num_highway))
+        self.highways = nn.ModuleList(
+            Highway(config.num_filters) for _ in range(config.num_highway)
+        )
         self.projection = (
             None
             if config.num_filters == config.projection_dim
@@ -73,6 +77,7 @@ class CharCnn(nn.Module):
         )
 
     def forward(self, char_ids: Int[Tensor, "types chars"]) -> Float[Tensor, "types proj"]:
+        """Return one vector a word type; the bytes of a type count, its context does not exist here."""
         activation = _ACTIVATIONS[self.config.activation]
         chars = self.char_embedding(char_ids).transpose(1, 2)  # (types, char_dim, chars)
         maxima = [convolution(chars).max(dim=-1).values for convolution in self.convolutions]

@@ -24,7 +24,7 @@ class ElmoOutput:
 
 
 def add_boundaries(
-    ids: Int[Tensor, "batch tokens *chars"], boundary_ids: Int[Tensor, "2 *chars"]
+    ids: Int[Tensor, "batch tokens *chars"], boundary_ids: Int[Tensor, " boundaries *chars"]
 ) -> Int[Tensor, "batch longer *chars"]:
     """Return the sentences with BOS before the first and EOS after the last real token of each."""
     mask = real_tokens(ids)
@@ -55,7 +55,7 @@ class Elmo(nn.Module):
     def __init__(
         self,
         bilm: BiLm,
-        boundary_ids: Int[Tensor, "2 *chars"],
+        boundary_ids: Int[Tensor, " boundaries *chars"],
         *,
         num_mixes: int = 1,
         dropout: float = 0.5,
@@ -72,7 +72,10 @@ class Elmo(nn.Module):
         self.register_buffer("boundary_ids", boundary_ids, persistent=False)
         self.mixes = nn.ModuleList(
             ScalarMix(
-                bilm.config.num_layers, weights=mix_weights, trainable=train_mix, layer_norm=layer_norm
+                bilm.config.num_layers,
+                weights=mix_weights,
+                trainable=train_mix,
+                layer_norm=layer_norm,
             )
             for _ in range(num_mixes)
         )
@@ -103,4 +106,6 @@ class Elmo(nn.Module):
                 if not self.keep_boundaries:
                     vectors, _ = remove_boundaries(vectors, mask)
             mixed.append(self.dropout(vectors))
-        return ElmoOutput(elmo=mixed, mask=mask if self.keep_boundaries else mask[:, 2:], state=state)
+        return ElmoOutput(
+            elmo=mixed, mask=mask if self.keep_boundaries else mask[:, 2:], state=state
+        )

@@ -18,5 +18,7 @@ class Highway(nn.Module):
         self.transform = nn.Linear(width, width)
 
     def forward(self, x: Float[Tensor, "types width"]) -> Float[Tensor, "types width"]:
-        gate = self.gate(x).sigmoid()
-        return gate * self.transform(x).relu() + (1 - gate) * x
+        """Return the gated mix of the transformed input and the input."""
+        gate: Tensor = self.gate(x).sigmoid()
+        transformed: Tensor = self.transform(x).relu()
+        return gate * transformed + (1 - gate) * x

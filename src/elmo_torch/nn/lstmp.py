@@ -66,7 +66,9 @@ class LstmpLayer(nn.Module):
         self.w_hidden = nn.Parameter(torch.empty(4 * cell_dim, projection_dim))
         self.bias = nn.Parameter(torch.zeros(4 * cell_dim))
         self.w_proj = (
-            nn.Parameter(torch.empty(projection_dim, cell_dim)) if projection_dim < cell_dim else None
+            nn.Parameter(torch.empty(projection_dim, cell_dim))
+            if projection_dim < cell_dim
+            else None
         )
         for weight in (self.w_input, self.w_hidden, self.w_proj):
             if weight is not None:

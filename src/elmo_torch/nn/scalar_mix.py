@@ -53,7 +53,9 @@ class ScalarMix(nn.Module):
     ) -> None:
         super().__init__()
         if weights is not None and len(weights) != num_layers:
-            raise ValueError(f"weights must hold {num_layers} numbers, one a layer; got {len(weights)}")
+            raise ValueError(
+                f"weights must hold {num_layers} numbers, one a layer; got {len(weights)}"
+            )
         if layer_norm is not None and layer_norm not in _VARIANCE_EPSILON:
             raise ValueError(f"layer_norm must be allennlp, bilm-tf or None; got {layer_norm!r}")
         initial = torch.zeros(num_layers) if weights is None else torch.tensor(weights).float()

@@ -53,7 +53,7 @@ def draw_negatives(num_samples: int, vocab_size: int, generator: torch.Generator
         uniform = torch.rand(4 * num_samples, generator=generator, dtype=torch.float64)
         drawn = (uniform * math.log(vocab_size + 1)).exp().long() - 1
         words = torch.cat([words, drawn.clamp_(0, vocab_size - 1)])
-        distinct, inverse = words.unique(return_inverse=True)
+        distinct, inverse = torch.unique(words, return_inverse=True)
         if len(distinct) >= num_samples:
             break
     # the draw at which each distinct word was first met

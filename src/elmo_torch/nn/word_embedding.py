@@ -27,8 +27,11 @@ class WordEmbedding(nn.Module):
     def __init__(self, config: WordEmbeddingConfig) -> None:
         super().__init__()
         self.config = config
-        self.word_embedding = nn.Embedding(config.vocab_size + 1, config.projection_dim, padding_idx=0)
+        self.word_embedding = nn.Embedding(
+            config.vocab_size + 1, config.projection_dim, padding_idx=0
+        )
 
     def forward(self, word_ids: Int[Tensor, " types"]) -> Float[Tensor, "types proj"]:
+        """Return the rows of the table."""
         vectors: Tensor = self.word_embedding(word_ids)
         return vectors

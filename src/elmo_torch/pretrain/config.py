@@ -24,7 +24,9 @@ StateRule = Literal["mixed", "carried"]
 class TrainingConfig:
     """How a biLM is trained; the defaults are the bundled model's."""
 
-    num_tokens: int  # length of the run: tokens read, boundaries counted, each once for both directions
+    num_tokens: (
+        int  # length of the run: tokens read, boundaries counted, each once for both directions
+    )
     vocab_size: int = 50_000  # words of the softmax, specials included
     num_samples: int = 4096  # negative samples a direction and step
     num_streams: int = 128  # rows of the batch
@@ -129,5 +131,7 @@ def _build(kind: type[_Config], section: Mapping[str, Any]) -> _Config:
     known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     unknown = sorted(section.keys() - known)
     if unknown:
-        raise TrainingError(f"unknown key {', '.join(unknown)}; known here: {', '.join(sorted(known))}")
+        raise TrainingError(
+            f"unknown key {', '.join(unknown)}; known here: {', '.join(sorted(known))}"
+        )
     return kind(**section)

@@ -51,7 +51,9 @@ class EncodedCorpus:
 
     def vocabulary(self, size: int) -> Vocabulary:
         """Return the ``size`` most frequent words, specials first, equals in alphabetical order."""
-        order = sorted(range(len(self.word_types)), key=lambda t: (-self.counts[t], self.word_types[t]))
+        order = sorted(
+            range(len(self.word_types)), key=lambda t: (-self.counts[t], self.word_types[t])
+        )
         words = [self.word_types[t] for t in order if self.word_types[t] not in SPECIAL_WORDS]
         return Vocabulary([*SPECIAL_WORDS, *words[: max(size - len(SPECIAL_WORDS), 0)]])
 

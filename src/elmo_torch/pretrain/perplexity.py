@@ -37,17 +37,17 @@ class HeldOutLoss:
 
     @property
     def forward_perplexity(self) -> float:
-        """exp of the mean forward loss."""
+        """Exp of the mean forward loss."""
         return math.exp(self.forward / self.num_targets)
 
     @property
     def backward_perplexity(self) -> float:
-        """exp of the mean backward loss."""
+        """Exp of the mean backward loss."""
         return math.exp(self.backward / self.num_targets)
 
     @property
     def mean_perplexity(self) -> float:
-        """exp of the mean of both losses: the geometric mean of the two perplexities."""
+        """Exp of the mean of both losses: the geometric mean of the two perplexities."""
         return math.exp((self.forward + self.backward) / (2 * self.num_targets))
 
 
@@ -86,10 +86,12 @@ def evaluate(
 
 
 def _summed_loss(
-    hidden: torch.Tensor, targets: Sequence[np.ndarray[tuple[int], np.dtype[np.int64]]], softmax: SoftmaxLayer
+    hidden: torch.Tensor,
+    targets: Sequence[np.ndarray[tuple[int], np.dtype[np.int64]]],
+    softmax: SoftmaxLayer,
 ) -> float:
     words = torch.from_numpy(np.concatenate(targets)).to(hidden.device)
-    pairs = zip(hidden.split(_SOFTMAX_ROWS), words.split(_SOFTMAX_ROWS), strict=True)
+    pairs = zip(torch.split(hidden, _SOFTMAX_ROWS), torch.split(words, _SOFTMAX_ROWS), strict=True)
     return sum(full_softmax_loss(h, w, softmax).double().sum().item() for h, w in pairs)
 
 
@@ -102,7 +104,9 @@ def unigram_perplexity(
     """
     counts = np.ones(len(vocabulary))
     np.add.at(counts, vocabulary.ids(corpus.word_types), corpus.counts)
-    counts[vocabulary.bos] -= corpus.counts[BOS_TYPE]  # one boundary a sentence is a target, not two
+    counts[vocabulary.bos] -= corpus.counts[
+        BOS_TYPE
+    ]  # one boundary a sentence is a target, not two
     log_probabilities = np.log(counts / counts.sum())
     loss, num_targets = 0.0, 0
     for sentence in filter(None, sentences):

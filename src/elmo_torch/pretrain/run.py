@@ -18,7 +18,6 @@ from elmo_torch.pretrain.trainer import StepReport, Trainer
 from elmo_torch.runtime.frozen import FrozenBiLm
 from elmo_torch.text.char_ids import CharIds
 from elmo_torch.text.readers import DecodeErrors, Sentence, read_documents
-from elmo_torch.text.vocabulary import Vocabulary
 
 __all__ = ["PretrainingRun"]
 
@@ -118,5 +117,6 @@ class PretrainingRun:
 def _fingerprint(paths: Sequence[Path | str]) -> list[list[str | int]]:
     """Return names and sizes of the files; a missing one is found when it is read."""
     return [
-        [Path(path).name, Path(path).stat().st_size if Path(path).is_file() else 0] for path in paths
+        [Path(path).name, Path(path).stat().st_size if Path(path).is_file() else 0]
+        for path in paths
     ]

@@ -80,6 +80,8 @@ def load_state(path: Path) -> TrainingState:
             resets_rng=json.loads(data["resets_rng"]),
         )
     except FileNotFoundError as error:
-        raise TrainingError(f"{path}: no training state to resume; start without --resume") from error
+        raise TrainingError(
+            f"{path}: no training state to resume; start without --resume"
+        ) from error
     except Exception as error:  # a damaged file fails in many ways
         raise TrainingError(f"{path}: this training state is damaged: {error}") from error

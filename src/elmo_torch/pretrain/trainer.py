@@ -59,9 +59,7 @@ class Trainer:
             torch.manual_seed(training.seed)
             self.model = LanguageModel(
                 BiLm(model),
-                SoftmaxLayer(
-                    vocab_size=len(vocabulary), projection_dim=model.lstm.projection_dim
-                ),
+                SoftmaxLayer(vocab_size=len(vocabulary), projection_dim=model.lstm.projection_dim),
             )
             self._dropout_rng = torch.get_rng_state()
         self._optimizer = torch.optim.AdamW(
@@ -87,11 +85,9 @@ class Trainer:
         char_ids = torch.from_numpy(
             self._char_ids.encode([self._corpus.word_types[index] for index in types])
         )
-        directions = tuple(map(self._direction, windows, places))
+        forward, backward = map(self._direction, windows, places)
         vocab_size = len(self.model.softmax.bias)
-        negatives = tuple(
-            draw_negatives(training.num_samples, vocab_size, self._negatives) for _ in windows
-        )
+        drawn = [draw_negatives(training.num_samples, vocab_size, self._negatives) for _ in windows]
         for group in self._optimizer.param_groups:
             group["lr"] = self._learning_rate()
         with (
@@ -100,7 +96,12 @@ class Trainer:
         ):
             torch.set_rng_state(self._dropout_rng)
             loss = joint_loss(
-                self.model, char_ids, directions, negatives, self._state, dropout=training.dropout
+                self.model,
+                char_ids,
+                (forward, backward),
+                (drawn[0], drawn[1]),
+                self._state,
+                dropout=training.dropout,
             )
             self._dropout_rng = torch.get_rng_state()
         if not torch.isfinite(loss.total):
@@ -109,7 +110,7 @@ class Trainer:
                 "start again with a lower learning_rate or max_grad_norm"
             )
         self._optimizer.zero_grad()
-        loss.total.backward()
+        torch.autograd.backward(loss.total)
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), training.max_grad_norm)
         self._optimizer.step()
         self._state = BiLmState(hidden=loss.state.hidden.float(), memory=loss.state.memory.float())

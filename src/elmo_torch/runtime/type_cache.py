@@ -34,7 +34,7 @@ class TypeCache:
         """Return the vectors of distinct words, in their order."""
         vectors = {word: self._vectors[word] for word in words if word in self._vectors}
         missing = [word for word in words if word not in vectors]
-        device = self._bilm.lstm.forward_layers[0].bias.device
+        device = next(self._bilm.parameters()).device
         for start in range(0, len(missing), _CHUNK_TYPES):
             chunk = missing[start : start + _CHUNK_TYPES]
             ids = torch.from_numpy(self._token_ids.encode(chunk)).to(device)

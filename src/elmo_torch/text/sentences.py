@@ -10,7 +10,9 @@ __all__ = ["check_sentences"]
 def check_sentences(sentences: Sequence[Sequence[str]]) -> None:
     """Raise InputError that names the first sentence or token of a wrong kind."""
     if isinstance(sentences, str):
-        raise InputError("the sentences are one str; give a list of sentences, each a list of tokens")
+        raise InputError(
+            "the sentences are one str; give a list of sentences, each a list of tokens"
+        )
     for number, sentence in enumerate(sentences):
         if isinstance(sentence, (str, bytes)):
             raise InputError(

@@ -24,7 +24,9 @@ class Vocabulary:
         self._ids = {word: index for index, word in enumerate(self.words)}
         if len(self._ids) < len(self.words):
             repeated = next(w for i, w in enumerate(self.words) if self._ids[w] != i)
-            raise CheckpointError(f"the vocabulary holds {repeated!r} twice; each word once, please")
+            raise CheckpointError(
+                f"the vocabulary holds {repeated!r} twice; each word once, please"
+            )
         missing = [word for word in SPECIAL_WORDS if word not in self._ids]
         if missing:
             raise CheckpointError(

@@ -8,13 +8,13 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from elmo_torch.errors import InputError
 from elmo_torch.integrations.allennlp.cached_words import CachedWords
 from elmo_torch.integrations.allennlp.model_files import load_model_files
 from elmo_torch.nn.bilm import real_tokens
 from elmo_torch.nn.carried_state import CarriedState
 from elmo_torch.nn.char_cnn import CharCnn
 from elmo_torch.nn.elmo import add_boundaries
-from elmo_torch.text.char_ids import CharIds
 
 __all__ = ["BiLmActivations", "PairBiLm"]
 
@@ -41,10 +41,9 @@ class PairBiLm(nn.Module):
         carry_state: bool = False,
     ) -> None:
         super().__init__()
-        self.bilm = load_model_files(options_file, weight_file).bilm().requires_grad_(requires_grad)
-        self.register_buffer(
-            "boundary_ids", torch.from_numpy(CharIds().boundaries()), persistent=False
-        )
+        checkpoint = load_model_files(options_file, weight_file)
+        self.bilm = checkpoint.bilm().requires_grad_(requires_grad)
+        self.register_buffer("boundary_ids", checkpoint.boundary_ids, persistent=False)
         self.words = (
             CachedWords(vocab_to_cache, self._char_cnn, trainable=requires_grad)
             if vocab_to_cache
@@ -84,12 +83,18 @@ class PairBiLm(nn.Module):
         return cast(CharCnn, self.bilm.token_encoder)  # load_model_files takes no other
 
     def _encode_spelling(
-        self, char_ids: Int[Tensor, "batch tokens chars"]
+        self, char_ids: Int[Tensor, "..."]
     ) -> tuple[Float[Tensor, "batch longer proj"], Bool[Tensor, "batch longer"]]:
         """Return the token vectors of the sentences with their boundary tokens, and the mask of both.
 
         Tokens spelled alike are encoded once.
         """
+        max_chars = self.boundary_ids.shape[1]
+        if char_ids.dim() != 3 or char_ids.shape[2] != max_chars:
+            raise InputError(
+                f"inputs must be char ids (batch, tokens, {max_chars}), as batch_to_ids gives for "
+                f"models of 50 characters a token; got the shape {tuple(char_ids.shape)}"
+            )
         framed = add_boundaries(char_ids, self.boundary_ids)
         types, places = torch.unique(framed.flatten(0, 1), dim=0, return_inverse=True)
         vectors = self._char_cnn(types)[places]

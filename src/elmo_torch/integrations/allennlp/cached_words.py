@@ -31,7 +31,7 @@ class CachedWords(nn.Module):
     def __init__(self, words: Sequence[str], char_cnn: CharCnn, *, trainable: bool) -> None:
         super().__init__()
         self.num_words = len(words)
-        spelling = CharIds()
+        spelling = CharIds(char_cnn.config.max_chars)
         with torch.no_grad():
             table = torch.cat(
                 [

@@ -1,13 +1,14 @@
 """Tokenised sentences to the padded char ids that ``Elmo`` reads, 50 a token."""
 
 from collections.abc import Iterable
+from typing import cast
 
 import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
-from elmo_torch.errors import InputError
 from elmo_torch.text.char_ids import CharIds
+from elmo_torch.text.sentences import check_sentences
 
 __all__ = ["batch_to_ids", "checked_sentences"]
 
@@ -15,7 +16,8 @@ __all__ = ["batch_to_ids", "checked_sentences"]
 def batch_to_ids(batch: Iterable[Iterable[str]]) -> Int[Tensor, "batch tokens chars"]:
     """Return the char ids of a batch of sentences; the shorter ones end in zeros.
 
-    ``[]`` gives (0, 0, 50) and ``[[]]`` gives (1, 0, 50). Raises InputError if a token is no str.
+    ``[]`` gives (0, 0, 50) and ``[[]]`` gives (1, 0, 50). Raises InputError if a token is no str,
+    or a sentence is one: AllenNLP would read its characters as tokens.
     """
     spelling = CharIds()
     rows = [torch.from_numpy(spelling.encode(sentence)) for sentence in checked_sentences(batch)]
@@ -25,16 +27,7 @@ def batch_to_ids(batch: Iterable[Iterable[str]]) -> Int[Tensor, "batch tokens ch
 
 
 def checked_sentences(batch: Iterable[Iterable[str]]) -> list[list[str]]:
-    """Return the sentences as lists; InputError names a token that is no str.
-
-    As in AllenNLP, a sentence is anything that yields tokens: of a str, these are its characters.
-    """
-    sentences = [list(sentence) for sentence in batch]
-    for row, sentence in enumerate(sentences):
-        for place, token in enumerate(sentence):
-            if not isinstance(token, str):
-                raise InputError(
-                    f"sentence {row}, token {place}: {token!r} is of type {type(token).__name__}; "
-                    "a token must be a str"
-                )
-    return sentences
+    """Return the sentences as lists; InputError names a token, or a whole sentence, of a wrong kind."""
+    sentences = [item if isinstance(item, (str, bytes)) else list(item) for item in batch]
+    check_sentences(sentences)
+    return cast(list[list[str]], sentences)

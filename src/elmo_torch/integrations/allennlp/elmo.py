@@ -86,17 +86,15 @@ class Elmo(nn.Module):
         self._has_cached_vocab = vocab_to_cache is not None
         self._keep_sentence_boundaries = keep_sentence_boundaries
         self._dropout = nn.Dropout(dropout)
-        self._mixes = [
-            ScalarMix(
+        self._mix_names = [f"scalar_mix_{index}" for index in range(num_output_representations)]
+        for name in self._mix_names:
+            mix = ScalarMix(
                 cast(_Sized, module).num_layers,
                 weights=scalar_mix_parameters,
                 trainable=scalar_mix_parameters is None,
                 layer_norm="allennlp" if do_layer_norm else None,
             )
-            for _ in range(num_output_representations)
-        ]
-        for index, mix in enumerate(self._mixes):
-            self.add_module(f"scalar_mix_{index}", mix)
+            self.add_module(name, mix)
 
     def get_output_dim(self) -> int:
         """Return the width of an ELMo vector."""
@@ -131,8 +129,8 @@ class Elmo(nn.Module):
         output = self.bilm(inputs, word_inputs)
         layers, mask = torch.stack(output["activations"]), output["mask"]
         representations = []
-        for mix in self._mixes:
-            vectors = mix(layers, mask)  # with the boundary tokens: the layer norm counts them
+        for name in self._mix_names:
+            vectors = self.get_submodule(name)(layers, mask)  # with the boundary tokens: the layer norm counts them
             if not self._keep_sentence_boundaries:
                 vectors, _ = remove_boundaries(vectors, mask)
             representations.append(self._dropout(vectors).unflatten(0, leading))

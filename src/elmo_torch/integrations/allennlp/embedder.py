@@ -71,6 +71,8 @@ class ElmoEmbedder:
         self, sentences: Iterable[Iterable[str]], batch_size: int = DEFAULT_BATCH_SIZE
     ) -> Iterator[Float32[ndarray, "layers _tokens dim"]]:
         """Yield the layers of any number of sentences, ``batch_size`` of them at a time."""
+        if batch_size < 1:
+            raise InputError(f"batch_size must be at least 1; got {batch_size}")
         remaining = iter(sentences)
         while batch := list(itertools.islice(remaining, batch_size)):
             yield from self.embed_batch(batch)
@@ -86,10 +88,11 @@ class ElmoEmbedder:
     ) -> None:
         """Write the layers of a text, one tokenised sentence a line, to an HDF5 file.
 
-        One dataset a line, under its number from 0, or under the line itself (``use_sentence_keys``;
-        a repeated line is written once). ``output_format`` "all" gives (layers, tokens, dim), "top"
-        and "average" give (tokens, dim). A blank line keeps its place, with 0 tokens. Unless
-        ``forget_sentences``, the dataset ``sentence_to_index`` holds JSON from line to key.
+        One dataset a line, under its number from 0. ``output_format`` "all" gives (layers, tokens,
+        dim), "top" and "average" give (tokens, dim). A blank line, which AllenNLP refuses, keeps its
+        place with 0 tokens. Unless ``forget_sentences``, the dataset ``sentence_to_index`` holds
+        JSON from line to number. With ``use_sentence_keys`` the line itself is the key, there is
+        no index, a blank line is an error, and a repeated one is written once.
         The file appears whole or not at all. Raises InputError, OutputError.
         """
         lines = [line.strip() for line in input_file]

@@ -1,4 +1,7 @@
-"""The HDF5 file of ``ElmoEmbedder.embed_file``: one float32 dataset a line, and an index of lines."""
+"""The HDF5 file of ``ElmoEmbedder.embed_file``: one float32 dataset a line, and an index of lines.
+
+The key of a line is its number from 0, or the line itself; only numbers come with the index.
+"""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -29,33 +32,49 @@ def write_embeddings(
     """Write the layers of every line; arguments as ``embed_file``'s. Raises InputError, OutputError."""
     if output_format not in _FORMATS:
         raise InputError(f"output_format must be all, top or average; got {output_format!r}")
-    keys = {line: line if use_sentence_keys else str(number) for number, line in enumerate(lines)}
-    written = set()
+    if use_sentence_keys:
+        _check_keys(lines)
     with writing_whole(path) as partial, h5py.File(partial, "w") as file:
+        if use_sentence_keys:
+            _write_under_lines(file, lines, embeddings, output_format)
+            return
+        for number, layers in enumerate(embeddings):
+            file.create_dataset(str(number), data=_formatted(layers, output_format))
         if not forget_sentences:
             index = file.create_dataset(_INDEX, (1,), dtype=h5py.string_dtype())
-            index[0] = json.dumps(keys)  # a repeated line has the key of its last place
-        for number, (line, layers) in enumerate(zip(lines, embeddings, strict=True)):
-            if not use_sentence_keys:
-                file.create_dataset(str(number), data=_formatted(layers, output_format))
-            elif line not in written:
-                _write_under_line(file, line, number, _formatted(layers, output_format))
-                written.add(line)
+            # a repeated line has the key of its last place, as in AllenNLP; a blank one has no text
+            index[0] = json.dumps({line: str(number) for number, line in enumerate(lines) if line})
 
 
-def _write_under_line(
-    file: h5py.File, line: str, number: int, data: Float32[ndarray, "*kept tokens dim"]
-) -> None:
-    """Write one dataset under the line itself; as in AllenNLP, a "/" in it opens a group."""
-    try:
+def _check_keys(lines: Sequence[str]) -> None:
+    """Refuse lines that no HDF5 key can be, before hours of work on the others."""
+    for number, line in enumerate(lines):
         if not line or "\0" in line:
-            raise ValueError("a key is not blank and holds no NUL")
-        file.create_dataset(line, data=data)
-    except (ValueError, TypeError) as error:
-        raise InputError(
-            f"line {number + 1}: {line!r} cannot be a key of an HDF5 file beside those before it "
-            f"({error}); leave out use_sentence_keys"
-        ) from error
+            raise InputError(
+                f"line {number + 1}: {line!r} cannot be a key of an HDF5 file, which is neither "
+                "blank nor holds NUL; remove the line, or leave out use_sentence_keys"
+            )
+
+
+def _write_under_lines(
+    file: h5py.File,
+    lines: Sequence[str],
+    embeddings: Iterable[Float32[ndarray, "layers _tokens dim"]],
+    output_format: str,
+) -> None:
+    """Write each distinct line under itself; as in AllenNLP, a "/" in it opens a group."""
+    written = set()
+    for number, (line, layers) in enumerate(zip(lines, embeddings, strict=True)):
+        if line in written:
+            continue
+        try:
+            file.create_dataset(line, data=_formatted(layers, output_format))
+        except (ValueError, TypeError) as error:
+            raise InputError(
+                f"line {number + 1}: {line!r} cannot be a key of an HDF5 file beside those before "
+                f"it ({error}); leave out use_sentence_keys"
+            ) from error
+        written.add(line)
 
 
 def _formatted(
