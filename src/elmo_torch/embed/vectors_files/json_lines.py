@@ -8,7 +8,6 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 from jaxtyping import Float
@@ -16,7 +15,7 @@ from numpy import ndarray
 
 from elmo_torch.embed.representations import Representations
 from elmo_torch.embed.vectors_files.layout import VectorsLayout
-from elmo_torch.embed.vectors_files.writer import errors_naming
+from elmo_torch.embed.vectors_files.writer import VectorsWriter, errors_naming
 from elmo_torch.errors import OutputError
 
 __all__ = ["JsonLinesFormat", "StandardOutputWriter"]
@@ -43,10 +42,8 @@ class JsonLinesFormat:
                     shutil.copyfileobj(piece, whole)
 
 
-class StandardOutputWriter:
+class StandardOutputWriter(VectorsWriter):
     """Writes the same lines to standard output; what is out cannot be taken back."""
-
-    parts_done = 0
 
     def __init__(self, layout: VectorsLayout) -> None:
         self._layout = layout
@@ -60,16 +57,8 @@ class StandardOutputWriter:
     def finish(self) -> None:
         """Do nothing: every window was flushed."""
 
-    def __enter__(self) -> "StandardOutputWriter":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        return
+    def close(self) -> None:
+        """Do nothing: standard output is not ours to close."""
 
 
 def _lines(

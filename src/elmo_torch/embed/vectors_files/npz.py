@@ -4,21 +4,18 @@ import zipfile
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 
 from numpy.lib import format as npy
 
 from elmo_torch.embed.representations import Representations
 from elmo_torch.embed.vectors_files.layout import VectorsLayout
-from elmo_torch.embed.vectors_files.writer import errors_naming
+from elmo_torch.embed.vectors_files.writer import VectorsWriter, errors_naming
 
 __all__ = ["NpzWriter"]
 
 
-class NpzWriter:
+class NpzWriter(VectorsWriter):
     """Writes array after array: memory holds one sentence, and the archive's list of names."""
-
-    parts_done = 0
 
     def __init__(self, target: Path, layout: VectorsLayout) -> None:
         self._target = target
@@ -42,15 +39,8 @@ class NpzWriter:
             self._archive.close()
             self._partial.replace(self._target)
 
-    def __enter__(self) -> "NpzWriter":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Throw away what has not been finished."""
         with suppress(OSError):  # what could not be written is thrown away here
             self._archive.close()
         self._partial.unlink(missing_ok=True)

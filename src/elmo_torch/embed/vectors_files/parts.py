@@ -13,12 +13,11 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
-from types import TracebackType
 from typing import Protocol
 
 from elmo_torch.embed.representations import Representations
 from elmo_torch.embed.vectors_files.layout import VectorsLayout
-from elmo_torch.embed.vectors_files.writer import errors_naming
+from elmo_torch.embed.vectors_files.writer import VectorsWriter, errors_naming
 from elmo_torch.errors import OutputError
 from elmo_torch.files import writing_whole
 
@@ -40,7 +39,7 @@ class PartsFormat(Protocol):
         """Write the whole from its parts, in memory that does not grow with their number."""
 
 
-class PartsWriter:
+class PartsWriter(VectorsWriter):
     """Writes each window as a part; knows at the start how many an earlier run has left."""
 
     def __init__(
@@ -97,15 +96,8 @@ class PartsWriter:
             (self._folder / _LOCK).unlink()
             self._folder.rmdir()
 
-    def __enter__(self) -> "PartsWriter":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Let another run have the folder."""
         self._lock.close()
 
     def _part(self, number: int) -> Path:

@@ -1,10 +1,10 @@
 """What all writers of vectors have in common."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, runtime_checkable
 
 from elmo_torch.embed.representations import Representations
 from elmo_torch.errors import OutputError
@@ -12,8 +12,7 @@ from elmo_torch.errors import OutputError
 __all__ = ["VectorsWriter", "errors_naming"]
 
 
-@runtime_checkable  # for the check of annotations in the tests
-class VectorsWriter(Protocol):
+class VectorsWriter(ABC):
     """Takes the windows of a text in order; the file is there, whole, after ``finish``.
 
     A context manager: leaving it without ``finish`` leaves nothing under the file's name.
@@ -22,21 +21,30 @@ class VectorsWriter(Protocol):
     @property
     def parts_done(self) -> int:
         """Windows that an earlier, killed run has left on disk: not to be written again."""
+        return 0
 
+    @abstractmethod
     def write_part(self, first_sentence: int, results: Sequence[Representations]) -> None:
         """Write one window, whose first sentence has this number in the text."""
 
+    @abstractmethod
     def finish(self) -> None:
         """Make the file, and put it in the place of an older one at once."""
 
-    def __enter__(self) -> "VectorsWriter": ...
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of what is open; without ``finish`` before, what was written is not the file."""
+
+    def __enter__(self) -> "VectorsWriter":
+        return self
 
     def __exit__(
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
         traceback: TracebackType | None,
-    ) -> None: ...
+    ) -> None:
+        self.close()
 
 
 @contextmanager
