@@ -16,31 +16,40 @@ EOS_WORD = "</S>"
 
 _BOS, _EOS, _BOW, _EOW, _PAD = 257, 258, 259, 260, 261
 _BYTE_SHIFT = 1
+_NUM_MARKS = 2  # begin and end of word
+_BOUNDARY_IDS = {BOS_WORD: _BOS, EOS_WORD: _EOS}
 
 
 class CharIds:
     """Encoder of word types into rows of ``max_chars`` ids."""
 
     def __init__(self, max_chars: int = 50) -> None:
+        if max_chars <= _NUM_MARKS:
+            raise ValueError(
+                f"max_chars must be 3 or more (two marks, one byte); got {max_chars}"
+            )
         self.max_chars = max_chars
 
     def encode(self, words: Sequence[str]) -> NDArray[np.int64]:
         """Return ids (types, chars). Lone surrogates have no bytes and are dropped."""
+        width = self.max_chars - _NUM_MARKS
+        spellings = [
+            b"-" if word in _BOUNDARY_IDS else word.encode("utf-8", "ignore")[:width]
+            for word in words
+        ]
+        lengths = np.array([len(spelling) for spelling in spellings], dtype=np.int64)
+        padded = b"".join(spelling.ljust(width) for spelling in spellings)
+        spelled = np.frombuffer(padded, dtype=np.uint8).reshape(len(words), width)  # (types, width)
+
         ids = np.full((len(words), self.max_chars), _PAD, dtype=np.int64)
         ids[:, 0] = _BOW
-        for row, word in zip(ids, words, strict=True):
-            spelling = self._spelling(word)
-            row[1 : len(spelling) + 1] = spelling
-            row[len(spelling) + 1] = _EOW
+        is_byte = np.arange(width) < lengths[:, None]
+        np.add(spelled, _BYTE_SHIFT, out=ids[:, 1:-1], where=is_byte, dtype=np.int64)
+        ids[np.arange(len(words)), lengths + 1] = _EOW
+        for row, word in enumerate(words):
+            if word in _BOUNDARY_IDS:
+                ids[row, 1] = _BOUNDARY_IDS[word]
         return ids
-
-    def _spelling(self, word: str) -> NDArray[np.int64]:
-        if word == BOS_WORD:
-            return np.array([_BOS])
-        if word == EOS_WORD:
-            return np.array([_EOS])
-        kept = word.encode("utf-8", "ignore")[: self.max_chars - 2]
-        return np.frombuffer(kept, dtype=np.uint8).astype(np.int64) + _BYTE_SHIFT
 
     def boundaries(self) -> NDArray[np.int64]:
         """Return the ids of BOS and EOS, (2, chars)."""

@@ -7,7 +7,6 @@ character, control characters and Unicode spaces included, can stand inside a to
 import gzip
 import io
 import lzma
-import re
 import sys
 import zlib
 from collections.abc import Iterable, Iterator
@@ -15,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Literal, cast
 
-from elmo_torch._optional import require
 from elmo_torch.errors import InputError
+from elmo_torch.text.zstd_stream import ZstdStream
 
 __all__ = [
     "STANDARD_STREAM",
@@ -33,7 +32,6 @@ DecodeErrors = Literal["strict", "replace"]
 
 STANDARD_STREAM = "-"  # as a path: standard input, or standard output
 _BOM = b"\xef\xbb\xbf"
-_TOKEN_GAP = re.compile(r"[ \t]+")
 
 
 @contextmanager
@@ -51,13 +49,11 @@ def _open(path: Path | str) -> Iterator[BinaryIO]:
     with raw:
         match path.suffix:
             case ".gz":
-                yield cast(BinaryIO, gzip.GzipFile(fileobj=raw))
+                yield cast(BinaryIO, io.BufferedReader(gzip.GzipFile(fileobj=raw)))
             case ".xz":
-                yield cast(BinaryIO, lzma.LZMAFile(raw))
+                yield cast(BinaryIO, io.BufferedReader(lzma.LZMAFile(raw)))
             case ".zst":
-                zstandard = require("zstandard", extra="zstd")
-                reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
-                yield cast(BinaryIO, io.BufferedReader(reader))
+                yield cast(BinaryIO, io.BufferedReader(ZstdStream(raw)))
             case _:
                 yield raw
 
@@ -76,25 +72,21 @@ def read_lines(path: Path | str, *, errors: DecodeErrors = "strict") -> Iterator
                 return
             except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
                 raise InputError(f"{path}: cannot be read to its end: {error}") from error
-            except Exception as error:
-                if type(error).__name__ != "ZstdError":  # its module is optional
-                    raise
-                raise InputError(f"{path}: cannot be read to its end: {error}") from error
-            if number == 1:
-                line = line.removeprefix(_BOM)
-            line = line.removesuffix(b"\n").removesuffix(b"\r")
+            start = len(_BOM) if number == 1 and line.startswith(_BOM) else 0
+            line = line[start:].removesuffix(b"\n").removesuffix(b"\r")
             try:
-                yield line.decode("utf-8", errors)
+                text = line.decode("utf-8", errors)
             except UnicodeDecodeError as error:
                 raise InputError(
-                    f"{path}: line {number}, byte {error.start + 1}: not UTF-8; convert the file, "
-                    "or read on past such bytes with --errors replace"
+                    f"{path}: line {number}, byte {start + error.start + 1}: not UTF-8; convert "
+                    "the file, or read on past such bytes with --errors replace"
                 ) from error
+            yield text
 
 
 def split_tokens(line: str) -> Sentence:
     """Return the tokens of a line that is already tokenised."""
-    return [token for token in _TOKEN_GAP.split(line) if token]
+    return [token for token in line.replace("\t", " ").split(" ") if token]
 
 
 def read_sentences(path: Path | str, *, errors: DecodeErrors = "strict") -> Iterator[Sentence]:

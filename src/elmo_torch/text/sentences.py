@@ -1,6 +1,6 @@
 """The check that sentences are lists of str, before anything is made of them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 
 from elmo_torch.errors import InputError
 
@@ -8,19 +8,28 @@ __all__ = ["check_sentences"]
 
 
 def check_sentences(sentences: Sequence[Sequence[str]]) -> None:
-    """Raise InputError that names the first sentence or token of a wrong kind."""
-    if isinstance(sentences, str):
+    """Raise InputError that names the first sentence or token of a wrong kind, counted from 0."""
+    if isinstance(sentences, (str, bytes)):
         raise InputError(
-            "the sentences are one str; give a list of sentences, each a list of tokens"
+            f"the sentences are {_kind(sentences)}; give a list of sentences, each a list of tokens"
         )
     for number, sentence in enumerate(sentences):
         if isinstance(sentence, (str, bytes)):
             raise InputError(
-                f"sentence {number} is a {type(sentence).__name__}; split it into a list of tokens"
+                f"sentence {number} is {_kind(sentence)}; split it into a list of tokens"
             )
+        if not isinstance(sentence, Collection) or isinstance(sentence, (Set, Mapping)):
+            raise InputError(f"sentence {number} is {_kind(sentence)}; give a list of tokens")
+        if set(map(type, sentence)) <= {str}:
+            continue
         for place, token in enumerate(sentence):
             if not isinstance(token, str):
                 raise InputError(
-                    f"sentence {number}, token {place} is {token!r} of type "
-                    f"{type(token).__name__}; tokens must be str"
+                    f"sentence {number}, token {place} is {_kind(token)} ({token!r:.50}); "
+                    "tokens must be str"
                 )
+
+
+def _kind(value: object) -> str:
+    name = type(value).__name__
+    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"

@@ -1,5 +1,6 @@
 """The words of a softmax or of a word table, in file order: specials first, then by falling frequency."""
 
+import codecs
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -27,6 +28,11 @@ class Vocabulary:
             raise CheckpointError(
                 f"the vocabulary holds {repeated!r} twice; each word once, please"
             )
+        if unwritable := [word for word in self.words if word == _LAST_LINE_MARK or "\n" in word]:
+            raise CheckpointError(
+                f"the vocabulary holds {unwritable[0]!r}, which a file of one word a line cannot; "
+                "leave it out"
+            )
         missing = [word for word in SPECIAL_WORDS if word not in self._ids]
         if missing:
             raise CheckpointError(
@@ -45,10 +51,16 @@ class Vocabulary:
     def read(cls, path: Path) -> "Vocabulary":
         """Return the vocabulary of a text file with one word a line; CheckpointError if it is none."""
         try:
-            text = path.read_text(encoding="utf-8")
+            content = path.read_bytes()
+        except OSError as error:
+            raise CheckpointError(f"{path}: {error.strerror}") from error
+        try:
+            text = content.removeprefix(codecs.BOM_UTF8).decode("utf-8")
         except UnicodeDecodeError as error:
-            raise CheckpointError(f"{path}: not UTF-8 at byte {error.start}") from error
-        lines = (line.removesuffix("\r") for line in text.removesuffix("\n").split("\n"))
+            line = content.count(b"\n", 0, error.start) + 1
+            raise CheckpointError(f"{path}: line {line}: not UTF-8; convert the file") from error
+        line_end = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
+        lines = text.removesuffix(line_end).split(line_end)
         try:
             return cls([line for line in lines if line != _LAST_LINE_MARK])
         except CheckpointError as error:

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from elmo_torch.errors import CheckpointError, InputError
-from elmo_torch.integrations.allennlp.model_files import load_model_files
 from elmo_torch.formats.checkpoint import Checkpoint, save_checkpoint
+from elmo_torch.integrations.allennlp.model_files import load_model_files
 from elmo_torch.nn.bilm import BiLm
 from elmo_torch.text.vocabulary import SPECIAL_WORDS, Vocabulary
 from tests.helpers import word_bilm_config
@@ -41,5 +41,5 @@ def test_a_model_of_word_ids_is_refused(tmp_path: Path) -> None:
         vocabulary=vocabulary,
     )
     save_checkpoint(checkpoint, tmp_path / "words", format="bilm")
-    with pytest.raises(CheckpointError, match="reads word ids.*a char CNN"):
+    with pytest.raises(CheckpointError, match=r"reads word ids.*a char CNN"):
         load_model_files(tmp_path / "words" / "options.json", tmp_path / "words" / "weights.hdf5")

@@ -1,6 +1,6 @@
 """Tokenised sentences to the padded char ids that ``Elmo`` reads, 50 a token."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import cast
 
 import torch
@@ -28,6 +28,6 @@ def batch_to_ids(batch: Iterable[Iterable[str]]) -> Int[Tensor, "batch tokens ch
 
 def checked_sentences(batch: Iterable[Iterable[str]]) -> list[list[str]]:
     """Return the sentences as lists; InputError names a token, or a whole sentence, of a wrong kind."""
-    sentences = [item if isinstance(item, (str, bytes)) else list(item) for item in batch]
-    check_sentences(sentences)
-    return cast(list[list[str]], sentences)
+    sentences = [list(item) if isinstance(item, Iterator) else item for item in batch]
+    check_sentences(cast(list[list[str]], sentences))
+    return [list(sentence) for sentence in sentences]

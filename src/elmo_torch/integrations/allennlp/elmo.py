@@ -130,9 +130,8 @@ class Elmo(nn.Module):
         layers, mask = torch.stack(output["activations"]), output["mask"]
         representations = []
         for name in self._mix_names:
-            vectors = self.get_submodule(name)(
-                layers, mask
-            )  # with the boundary tokens: the layer norm counts them
+            # with the boundary tokens, since AllenNLP's layer norm counts them
+            vectors = self.get_submodule(name)(layers, mask)
             if not self._keep_sentence_boundaries:
                 vectors, _ = remove_boundaries(vectors, mask)
             representations.append(self._dropout(vectors).unflatten(0, leading))

@@ -1,0 +1,73 @@
+"""English words, numbers and punctuation, Penn Treebank-like: spaCy's tokenizer with rules of our own.
+
+Punctuation stands apart; contractions and possessives are parted before the apostrophe or "n't".
+Kept whole: words with hyphens, slashes or inner apostrophes, numbers with , . : inside, dotted
+names and initials, known abbreviations with their period, addresses of the web and of mail.
+"""
+
+import re
+import sys
+import unicodedata
+from typing import Any
+
+from elmo_torch._optional import require
+
+__all__ = ["english_tokenizer"]
+
+_ABBREVIATIONS = (
+    "Mr. Mrs. Ms. Messrs. Dr. Prof. Rev. Hon. St. Ste. Mt. Ft. Jr. Sr. Esq. "
+    "Gen. Col. Capt. Lt. Maj. Sgt. Gov. Sen. Rep. Pres. "
+    "Inc. Co. Corp. Ltd. Bros. No. Nos. Vol. Vols. vol. vols. pp. "
+    "Jan. Feb. Aug. Sept. Sep. Oct. Nov. Dec. "
+    "al. approx. c. ca. cf. etc. viz. vs."
+).split()
+_PARTED_WORDS = (  # where the parts meet no apostrophe tells
+    "can-not gon-na got-ta wan-na gim-me lem-me 't-is 't-was"
+).split()
+
+_CLITIC = "'(?:[sSdDmM]|ll|LL|re|RE|ve|VE)|n't|N'T"
+_WHOLE = "|".join(
+    (
+        r"(?:https?://|ftp://|www\.)\S*[\w/]",
+        r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
+        r"(?!I\.)[A-Z\u00c0-\u00de]\.",  # an initial
+        r"(?:[^\W\d_]{1,2}\.){2,}",  # U.S. Ph.D. a.k.a.
+        r"'(?:em|\d\ds?)",  # no quote: letters or digits are left out
+        _CLITIC,  # a text that is parted already stays so
+    )
+)
+
+
+def english_tokenizer() -> Any:  # noqa: ANN401 - a class of an optional package
+    """Return a spaCy tokenizer: called with a text, it gives a Doc."""
+    mark = f"[{_punctuation_class()}]"
+    run = r"--+|\.\.+"
+    inner = f"{run}|(?![-.'/&_,:]){mark}|(?<![0-9])[,:]|[,:](?![0-9])"
+    whole = re.compile(f"(?:{_WHOLE})$").match
+    suffix = re.compile(rf"(?:{run}|(?<=\S)(?:{_CLITIC})|(?!_){mark})$").search
+    tokenizer_class = require("spacy.tokenizer", extra="raw").Tokenizer
+    return tokenizer_class(
+        require("spacy.vocab", extra="raw").Vocab(),
+        rules=_special_cases(),
+        prefix_search=re.compile(f"^(?:{run}|(?!_){mark})").search,
+        suffix_search=lambda text: None if whole(text) else suffix(text),
+        infix_finditer=re.compile(inner).finditer,
+        token_match=whole,
+    )
+
+
+def _special_cases() -> dict[str, list[dict[str, str]]]:
+    cases = {word: [word] for word in _ABBREVIATIONS}
+    for word in _PARTED_WORDS:
+        for spelling in (word, word.capitalize(), word.upper(), word.replace("'t", "'T")):
+            cases[spelling.replace("-", "")] = spelling.split("-")
+    return {word: [{"ORTH": part} for part in parts] for word, parts in cases.items()}
+
+
+def _punctuation_class() -> str:
+    """Return punctuation and symbols of all scripts, to stand in brackets; marks are not among them."""
+    return "".join(
+        re.escape(character)
+        for character in map(chr, range(sys.maxunicode + 1))
+        if unicodedata.category(character)[0] in "PS"
+    )
