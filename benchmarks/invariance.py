@@ -30,9 +30,7 @@ def largest_differences(embedder: Embedder, sentences: list[Sentence]) -> dict[s
         return [r.vectors for r in embedder.embed(texts, max_batch_tokens=max_batch_tokens)]
 
     def apart(others: list[np.ndarray]) -> float:
-        return max(
-            float(np.abs(a - b).max()) for a, b in zip(alone, others, strict=True) if a.size
-        )
+        return max(float(np.abs(a - b).max()) for a, b in zip(alone, others, strict=True) if a.size)
 
     alone = [embed([sentence])[0] for sentence in sentences]
     order = random.Random(0).sample(range(len(sentences)), len(sentences))
@@ -50,7 +48,9 @@ def largest_differences(embedder: Embedder, sentences: list[Sentence]) -> dict[s
                 )
             )
         ),
-        "padded by a long sentence": apart([embed([s, longest])[0] for s in sentences[:32]] + alone[32:]),
+        "padded by a long sentence": apart(
+            [embed([s, longest])[0] for s in sentences[:32]] + alone[32:]
+        ),
         "repeated call": apart([embed([s])[0] for s in sentences]),
     }
     threads = torch.get_num_threads()
@@ -69,7 +69,9 @@ def main() -> None:
     parser.add_argument("--model", default="mini-en")
     parser.add_argument("--sentences", type=int, default=256)
     arguments = parser.parse_args()
-    sentences = list(itertools.islice(filter(None, read_sentences(arguments.text)), arguments.sentences))
+    sentences = list(
+        itertools.islice(filter(None, read_sentences(arguments.text)), arguments.sentences)
+    )
     for name, difference in largest_differences(Embedder.load(arguments.model), sentences).items():
         print(f"{name:28s} {difference:.2e}")
 

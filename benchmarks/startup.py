@@ -35,7 +35,9 @@ def main() -> None:
     times = [{name: seconds(words) for name, words in COMMANDS.items()} for _ in range(rounds + 1)]
     torch_alone = statistics.median(t["import torch"] for t in times[1:])
     for name in COMMANDS:
-        median = statistics.median(t[name] for t in times[1:])  # the first round fills the disk cache
+        median = statistics.median(
+            t[name] for t in times[1:]
+        )  # the first round fills the disk cache
         print(f"{name:30s} {median:6.2f} s  {median / torch_alone:5.2f} x import torch")
 
 

@@ -130,9 +130,7 @@ def pretrain_words(corpus: Path, tmp_path: Path) -> list[object]:
     return ["pretrain", corpus, "-o", tmp_path / "run", "--recipe", recipe]
 
 
-def test_pretrain_ends_in_a_model_that_evaluates(
-    elmo: Elmo, corpus: Path, tmp_path: Path
-) -> None:
+def test_pretrain_ends_in_a_model_that_evaluates(elmo: Elmo, corpus: Path, tmp_path: Path) -> None:
     words = pretrain_words(corpus, tmp_path)
     # the corpus has four words: seven with the special ones, so fewer samples than the recipe's
     done = elmo(*words, "--held-out", corpus, "--num-samples", 4)
@@ -179,7 +177,9 @@ def test_an_interrupted_pretraining_goes_on_to_the_same_model(
     assert process.returncode == 130, stderr
     assert "--resume" in stderr
     assert elmo(*words, "--resume").exit_code == 0
-    undisturbed = [word if word != str(tmp_path / "run") else str(tmp_path / "whole") for word in words]
+    undisturbed = [
+        word if word != str(tmp_path / "run") else str(tmp_path / "whole") for word in words
+    ]
     assert elmo(*undisturbed).exit_code == 0
     for name in ("model.safetensors", "softmax.safetensors"):
         assert (tmp_path / "run" / "model" / name).read_bytes() == (

@@ -122,7 +122,12 @@ def test_bytes_that_are_not_utf8_are_placed_and_can_be_read_past(
     ],
 )
 def test_what_cannot_be_done_is_refused_in_one_line(
-    refused: Callable[..., str], model: Path, text: Path, tmp_path: Path, words: list[str], message: str
+    refused: Callable[..., str],
+    model: Path,
+    text: Path,
+    tmp_path: Path,
+    words: list[str],
+    message: str,
 ) -> None:
     filled = [word.format(tmp=tmp_path, text=text) for word in words]
     if "--model" not in filled:

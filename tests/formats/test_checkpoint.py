@@ -9,6 +9,7 @@ from pathlib import Path
 import h5py
 import pytest
 import torch
+from safetensors import SafetensorError
 
 from elmo_torch.errors import CheckpointError, OutputError
 from elmo_torch.formats.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
@@ -164,9 +165,12 @@ def test_an_existing_folder_is_never_overwritten(native: Path) -> None:
     assert (native / "model.safetensors").read_bytes() == before
 
 
-def test_a_failed_save_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", [OSError, SafetensorError])
+def test_a_failed_save_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: type[Exception]
+) -> None:
     def full(*_: object, **__: object) -> None:
-        raise OSError(28, "No space left on device")
+        raise kind("No space left on device")
 
     monkeypatch.setattr("elmo_torch.formats.native.save_file", full)
     with pytest.raises(OutputError, match="No space left"):

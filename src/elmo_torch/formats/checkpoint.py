@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import torch
 from jaxtyping import Int
+from safetensors import SafetensorError
 from torch import Tensor
 
 from elmo_torch.errors import CheckpointError, OutputError
@@ -229,7 +230,7 @@ def save_checkpoint(
         if checkpoint.vocabulary is not None:
             checkpoint.vocabulary.write(partial / native.VOCABULARY_FILE)
         partial.replace(folder)
-    except (OSError, RuntimeError) as error:
+    except (OSError, RuntimeError, SafetensorError) as error:
         raise OutputError(f"{folder}: cannot be written: {error}") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)

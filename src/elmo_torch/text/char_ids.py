@@ -25,9 +25,7 @@ class CharIds:
 
     def __init__(self, max_chars: int = 50) -> None:
         if max_chars <= _NUM_MARKS:
-            raise ValueError(
-                f"max_chars must be 3 or more (two marks, one byte); got {max_chars}"
-            )
+            raise ValueError(f"max_chars must be 3 or more (two marks, one byte); got {max_chars}")
         self.max_chars = max_chars
 
     def encode(self, words: Sequence[str]) -> NDArray[np.int64]:

@@ -25,6 +25,7 @@ _PARTED_WORDS = (  # where the parts meet no apostrophe tells
     "can-not gon-na got-ta wan-na gim-me lem-me 't-is 't-was"
 ).split()
 
+_LEFT_OUT = r"'(?:em|[0-9]{2}s?)\b"  # an apostrophe for letters or digits, no quote
 _CLITIC = "'(?:[sSdDmM]|ll|LL|re|RE|ve|VE)|n't|N'T"
 _WHOLE = "|".join(
     (
@@ -32,7 +33,7 @@ _WHOLE = "|".join(
         r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
         r"(?!I\.)[A-Z\u00c0-\u00de]\.",  # an initial
         r"(?:[^\W\d_]{1,2}\.){2,}",  # U.S. Ph.D. a.k.a.
-        r"'(?:em|\d\ds?)",  # no quote: letters or digits are left out
+        _LEFT_OUT,
         _CLITIC,  # a text that is parted already stays so
     )
 )
@@ -49,7 +50,7 @@ def english_tokenizer() -> Any:  # noqa: ANN401 - a class of an optional package
     return tokenizer_class(
         require("spacy.vocab", extra="raw").Vocab(),
         rules=_special_cases(),
-        prefix_search=re.compile(f"^(?:{run}|(?!_){mark})").search,
+        prefix_search=re.compile(f"(?:{run}|(?!_|{_LEFT_OUT}){mark})").match,
         suffix_search=lambda text: None if whole(text) else suffix(text),
         infix_finditer=re.compile(inner).finditer,
         token_match=whole,

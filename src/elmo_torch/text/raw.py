@@ -15,7 +15,7 @@ __all__ = ["raw_sentences"]
 _MAX_PIECE_CHARS = 100_000  # of a paragraph, tokenised at once
 _TOKENIZER_CHARS = 2_000_000  # then a new tokenizer, since one remembers every word it has seen
 _ENDS = frozenset(".!?")
-_OPENERS = frozenset(("\"", "'", "(", "[", "-", "--"))
+_OPENERS = frozenset(('"', "'", "(", "[", "-", "--"))
 _CLOSERS = frozenset("\"')]")
 
 
