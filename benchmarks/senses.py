@@ -88,8 +88,10 @@ def nearer_shares(embedder: Embedder, triples: list[SenseTriple]) -> tuple[list[
     vectors = dict(zip(sentences, embedder.embed(sentences), strict=True))
 
     def units(use: Use) -> np.ndarray:
-        at_place = vectors[use.sentence].vectors[:, use.place].astype(np.float64)
-        return at_place / np.linalg.norm(at_place, axis=-1, keepdims=True)
+        at_place: np.ndarray = vectors[use.sentence].vectors[:, use.place].astype(np.float64)
+        norms: np.ndarray = np.linalg.norm(at_place, axis=-1, keepdims=True)
+        unit: np.ndarray = at_place / norms
+        return unit
 
     same, other = [], []
     for triple in triples:

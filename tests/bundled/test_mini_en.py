@@ -22,10 +22,10 @@ from tests.shared_data import shared
 FOLDER = Path(elmo_torch.models.__path__[0]) / "mini_en"
 
 SENTENCES = [
-    "The old bridge over the river was closed last winter .".split(),
-    "Who told them ?".split(),
+    ["The", "old", "bridge", "over", "the", "river", "was", "closed", "last", "winter", "."],
+    ["Who", "told", "them", "?"],
     [],
-    "It was a long, cold walk , and nobody said a word until the lights of the town came up .".split(),
+    ["It", "was", "a", "long,", "cold", "walk", ",", "and", "nobody", "said", "a", "word", "until", "the", "lights", "of", "the", "town", "came", "up", "."],
     ["Antidisestablishmentarianism" * 3, "\u00fcber", "", "\u6f22\u5b57"],
 ] * 8
 

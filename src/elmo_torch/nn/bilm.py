@@ -91,8 +91,7 @@ class BiLm(nn.Module):
         ``ids`` are char ids for a char-input model, word ids for a word-input model. Without
         ``state`` every sentence is read from the zero state, so it depends on itself alone.
         """
-        batch, num_tokens = ids.shape[:2]
-        token_vectors = self.token_encoder(ids.flatten(0, 1)).view(batch, num_tokens, -1)
+        token_vectors = self.token_encoder(ids.flatten(0, 1)).unflatten(0, ids.shape[:2])
         return self.contextualize(token_vectors, real_tokens(ids), state)
 
     def contextualize(

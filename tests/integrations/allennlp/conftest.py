@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 
 from tests.integrations.allennlp.pairs import Pair, write_pair
@@ -9,13 +7,3 @@ from tests.integrations.allennlp.pairs import Pair, write_pair
 def pair(tmp_path_factory: pytest.TempPathFactory) -> Pair:
     """An options and weights pair of a small random model: projection 4, cell 6, two layers."""
     return write_pair(tmp_path_factory.mktemp("models") / "pair")
-
-
-@pytest.fixture
-def options(pair: Pair) -> Path:
-    return pair[0]
-
-
-@pytest.fixture
-def weights(pair: Pair) -> Path:
-    return pair[1]

@@ -148,7 +148,7 @@ def test_given_mix_parameters_are_not_trained(pair: Pair) -> None:
 
 
 def test_mixes_have_allennlps_module_names(pair: Pair) -> None:
-    names = [name for name, module in Elmo(*pair, 2).named_children() if module.parameters()]
+    names = [name for name, _ in Elmo(*pair, 2).named_children()]
     assert {"scalar_mix_0", "scalar_mix_1"} <= set(names)
 
 

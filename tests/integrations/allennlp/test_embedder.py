@@ -1,4 +1,5 @@
 import inspect
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -96,7 +97,7 @@ def test_no_sentences_and_no_tokens_follow_the_sizes_of_the_model(embedder: Elmo
 def test_a_stream_is_read_one_batch_ahead_and_keeps_its_order(embedder: ElmoEmbedder) -> None:
     taken = []
 
-    def stream() -> "list[str]":  # type: ignore[misc]
+    def stream() -> Iterator[list[str]]:
         for sentence in SENTENCES * 3:
             taken.append(sentence)
             yield sentence
@@ -116,7 +117,7 @@ def test_a_batch_size_below_one_is_refused(embedder: ElmoEmbedder, batch_size: i
 
 
 def test_a_token_that_is_no_str_is_named(embedder: ElmoEmbedder) -> None:
-    with pytest.raises(InputError, match="sentence 0, token 1 is .*int"):
+    with pytest.raises(InputError, match=r"sentence 0, token 1 is .*int"):
         embedder.embed_sentence(["a", 7])  # type: ignore[list-item]
 
 
