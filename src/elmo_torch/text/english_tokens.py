@@ -8,6 +8,8 @@ names and initials, known abbreviations with their period, addresses of the web 
 import re
 import sys
 import unicodedata
+from functools import cache
+from itertools import groupby
 from typing import Any
 
 from elmo_torch._optional import require
@@ -20,10 +22,9 @@ _ABBREVIATIONS = (
     "Inc. Co. Corp. Ltd. Bros. No. Nos. Vol. Vols. vol. vols. pp. "
     "Jan. Feb. Aug. Sept. Sep. Oct. Nov. Dec. "
     "al. approx. c. ca. cf. etc. viz. vs."
-).split()
-_PARTED_WORDS = (  # where the parts meet no apostrophe tells
-    "can-not gon-na got-ta wan-na gim-me lem-me 't-is 't-was"
-).split()
+)
+# Words in two parts where no apostrophe tells where they meet.
+_PARTED_WORDS = "can-not gon-na got-ta wan-na gim-me lem-me 't-is 't-was"
 
 _LEFT_OUT = r"'(?:em|[0-9]{2}s?)\b"  # an apostrophe for letters or digits, no quote
 _CLITIC = "'(?:[sSdDmM]|ll|LL|re|RE|ve|VE)|n't|N'T"
@@ -58,17 +59,18 @@ def english_tokenizer() -> Any:  # noqa: ANN401 - a class of an optional package
 
 
 def _special_cases() -> dict[str, list[dict[str, str]]]:
-    cases = {word: [word] for word in _ABBREVIATIONS}
-    for word in _PARTED_WORDS:
+    cases = {word: [word] for word in _ABBREVIATIONS.split()}
+    for word in _PARTED_WORDS.split():
         for spelling in (word, word.capitalize(), word.upper(), word.replace("'t", "'T")):
             cases[spelling.replace("-", "")] = spelling.split("-")
     return {word: [{"ORTH": part} for part in parts] for word, parts in cases.items()}
 
 
+@cache
 def _punctuation_class() -> str:
-    """Return punctuation and symbols of all scripts, to stand in brackets; marks are not among them."""
-    return "".join(
-        re.escape(character)
-        for character in map(chr, range(sys.maxunicode + 1))
-        if unicodedata.category(character)[0] in "PS"
+    """Return ranges of punctuation and symbols of all scripts, for brackets; marks are not among them."""
+    places = (
+        place for place in range(sys.maxunicode + 1) if unicodedata.category(chr(place))[0] in "PS"
     )
+    runs = [list(run) for _, run in groupby(enumerate(places), lambda pair: pair[1] - pair[0])]
+    return "".join(f"\\U{run[0][1]:08x}-\\U{run[-1][1]:08x}" for run in runs)

@@ -3,6 +3,7 @@
 Lines of a paragraph are one text; a blank line ends the paragraph and the sentence.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ from elmo_torch.text.readers import Sentence
 __all__ = ["raw_sentences"]
 
 _MAX_PIECE_CHARS = 100_000  # of a paragraph, tokenised at once
+_WITHOUT_SPACE = re.compile(r"\S{1000}(?=\S)")  # no word; spaCy's time grows with its square
 _TOKENIZER_CHARS = 2_000_000  # then a new tokenizer, since one remembers every word it has seen
 _ENDS = frozenset(".!?")
 _OPENERS = frozenset(('"', "'", "(", "[", "-", "--"))
@@ -20,7 +22,10 @@ _CLOSERS = frozenset("\"')]")
 
 
 def raw_sentences(lines: Iterable[str]) -> Iterator[Sentence]:
-    """Yield the sentences of running text, in bounded memory whatever its length."""
+    """Yield the sentences of running text, in bounded memory whatever its length.
+
+    What has no space for 1000 characters is cut there.
+    """
     tokenizer = english_tokenizer()
     num_chars = 0
     for piece in _pieces(lines):
@@ -34,7 +39,7 @@ def _pieces(lines: Iterable[str]) -> Iterator[str]:
     """Yield paragraphs, each on one line; a very long one in pieces that end where a sentence may."""
     paragraph = ""
     for line in lines:
-        text = normalise_characters(line)
+        text = _WITHOUT_SPACE.sub(r"\g<0> ", normalise_characters(line))
         if not text:
             if paragraph:
                 yield paragraph
@@ -46,7 +51,7 @@ def _pieces(lines: Iterable[str]) -> Iterator[str]:
             end = start + _last_break(paragraph[start : start + _MAX_PIECE_CHARS])
             yield paragraph[start:end].strip()
             start = end
-        paragraph = paragraph[start:]
+        paragraph = paragraph[start:].lstrip()
     if paragraph:
         yield paragraph
 

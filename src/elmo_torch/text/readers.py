@@ -51,7 +51,7 @@ def _open(path: Path | str) -> Iterator[BinaryIO]:
             case ".gz":
                 yield cast(BinaryIO, io.BufferedReader(gzip.GzipFile(fileobj=raw)))
             case ".xz":
-                yield cast(BinaryIO, io.BufferedReader(lzma.LZMAFile(raw)))
+                yield cast(BinaryIO, io.BufferedReader(lzma.LZMAFile(raw)))  # noqa: SIM115 - raw is closed here
             case ".zst":
                 yield cast(BinaryIO, io.BufferedReader(ZstdStream(raw)))
             case _:
