@@ -75,6 +75,7 @@ def test_a_path_may_be_a_str(tmp_path: Path) -> None:
         (b"one\ntwo", ["one", "two"]),
         (b"one\r\n\r\ntwo\r\n", ["one", "", "two"]),
         (b"one\rtwo\r\r\n", ["one\rtwo\r"]),
+        (b"one\r", ["one\r"]),
         (b"\xef\xbb\xbfone\n\xef\xbb\xbftwo\n", ["one", "\ufefftwo"]),
         (b"\xef\xbb\xbf", [""]),
     ],
@@ -85,6 +86,7 @@ def test_a_path_may_be_a_str(tmp_path: Path) -> None:
         "no last line end",
         "CRLF",
         "CR alone is text",
+        "CR alone at the end too",
         "byte order mark, of the first line only",
         "byte order mark alone",
     ],
@@ -167,6 +169,26 @@ def test_a_truncated_compressed_file_is_an_error_not_a_short_text(
     path.write_bytes(content[: int(len(content) * kept)])
     with pytest.raises(InputError, match=rf"text\{suffix}: cannot be read to its end: "):
         list(read_lines(path))
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".xz", ".zst"])
+def test_a_compressed_file_without_a_byte_is_an_error_not_an_empty_text(
+    tmp_path: Path, suffix: str
+) -> None:
+    path = tmp_path / f"text{suffix}"
+    path.touch()
+    with pytest.raises(InputError, match=rf"text\{suffix}: holds nothing, not even a \{suffix} "):
+        list(read_lines(path))
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".xz", _ZST])
+def test_no_cut_of_a_compressed_file_passes_for_a_whole_one(tmp_path: Path, suffix: str) -> None:
+    path = _file(tmp_path, b"one\ntwo\nthree\n", suffix)
+    content = path.read_bytes()
+    for kept in range(len(content)):
+        path.write_bytes(content[:kept])
+        with pytest.raises(InputError):
+            list(read_lines(path))
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".xz", _ZST])

@@ -84,7 +84,18 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str) -> None:
         Vocabulary.read(tmp_path / name)
 
 
-@pytest.mark.parametrize("word", ["two\nlines", "!!!MAXTERMID"])
+@pytest.mark.parametrize("word", ["two\nlines", "!!!MAXTERMID", "a\udc80b"])
 def test_a_word_that_a_file_would_lose_is_refused(word: str) -> None:
     with pytest.raises(CheckpointError, match="which a file of one word a line cannot"):
         Vocabulary([*SPECIAL_WORDS, word])
+
+
+@pytest.mark.parametrize("word", ["\ufeffthe", "the\r"])
+def test_a_word_that_a_file_would_misread_is_refused_in_the_first_place_alone(
+    tmp_path: Path, word: str
+) -> None:
+    with pytest.raises(CheckpointError, match=r"begins with .*; put a special word first"):
+        Vocabulary([word, *SPECIAL_WORDS])
+    vocabulary = Vocabulary([*SPECIAL_WORDS, word])
+    vocabulary.write(tmp_path / "vocab.txt")
+    assert Vocabulary.read(tmp_path / "vocab.txt").words == vocabulary.words

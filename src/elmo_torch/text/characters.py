@@ -16,7 +16,6 @@ _ONE_FOR_MANY = {
 _TABLE = {ord(many): one for one, group in _ONE_FOR_MANY.items() for many in group}
 _TABLE |= dict.fromkeys(range(0xD800, 0xE000), "")  # lone surrogates
 
-_DOUBLE_QUOTE = re.compile(r"``|''")
 _DASH_IN_WORD = re.compile(r"(?<=\w)\u2013(?=\w)")  # an en dash
 _SPACES = re.compile(r"\s+")
 
@@ -26,5 +25,8 @@ def normalise_characters(text: str) -> str:
 
     An en dash within a word or a range becomes "-", any other "--", as the em dash does.
     """
-    text = _DASH_IN_WORD.sub("-", _DOUBLE_QUOTE.sub('"', text)).replace("\u2013", "--")
-    return unicodedata.normalize("NFC", _SPACES.sub(" ", text.translate(_TABLE))).strip()
+    # NFC first, since it turns some characters into quotes; again at the end, since taking out what
+    # has no width brings others together
+    text = _DASH_IN_WORD.sub("-", unicodedata.normalize("NFC", text)).replace("\u2013", "--")
+    text = text.translate(_TABLE).replace("''", '"')
+    return unicodedata.normalize("NFC", _SPACES.sub(" ", text)).strip()

@@ -32,6 +32,7 @@ DecodeErrors = Literal["strict", "replace"]
 
 STANDARD_STREAM = "-"  # as a path: standard input, or standard output
 _BOM = b"\xef\xbb\xbf"
+_COMPRESSED = (".gz", ".xz", ".zst")
 
 
 @contextmanager
@@ -47,6 +48,10 @@ def _open(path: Path | str) -> Iterator[BinaryIO]:
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
     with raw:
+        if path.suffix in _COMPRESSED and not raw.peek(1):
+            raise InputError(
+                f"{path}: holds nothing, not even a {path.suffix} header; make it anew"
+            )
         match path.suffix:
             case ".gz":
                 yield cast(BinaryIO, io.BufferedReader(gzip.GzipFile(fileobj=raw)))
@@ -73,7 +78,8 @@ def read_lines(path: Path | str, *, errors: DecodeErrors = "strict") -> Iterator
             except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
                 raise InputError(f"{path}: cannot be read to its end: {error}") from error
             start = len(_BOM) if number == 1 and line.startswith(_BOM) else 0
-            line = line[start:].removesuffix(b"\n").removesuffix(b"\r")
+            end = -2 if line.endswith(b"\r\n") else -1 if line.endswith(b"\n") else None
+            line = line[start:end]
             try:
                 text = line.decode("utf-8", errors)
             except UnicodeDecodeError as error:

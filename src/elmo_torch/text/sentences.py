@@ -1,13 +1,13 @@
 """The check that sentences are lists of str, before anything is made of them."""
 
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Set
 
 from elmo_torch.errors import InputError
 
 __all__ = ["check_sentences"]
 
 
-def check_sentences(sentences: Sequence[Sequence[str]]) -> None:
+def check_sentences(sentences: Iterable[object]) -> None:
     """Raise InputError that names the first sentence or token of a wrong kind, counted from 0."""
     if isinstance(sentences, (str, bytes)):
         raise InputError(

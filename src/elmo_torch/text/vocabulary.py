@@ -1,6 +1,7 @@
 """The words of a softmax or of a word table, in file order: specials first, then by falling frequency."""
 
 import codecs
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -15,6 +16,8 @@ __all__ = ["SPECIAL_WORDS", "UNK_WORD", "Vocabulary"]
 UNK_WORD = "<UNK>"
 SPECIAL_WORDS = (BOS_WORD, EOS_WORD, UNK_WORD)
 _LAST_LINE_MARK = "!!!MAXTERMID"  # a line of some published vocabularies that is no word
+_UNWRITABLE = re.compile(rf"{_LAST_LINE_MARK}|.*[\n\ud800-\udfff].*", re.DOTALL)
+_MISREAD_FIRST = re.compile("\ufeff|.*\r\\Z", re.DOTALL)  # as byte order mark, as CRLF
 
 
 class Vocabulary:
@@ -28,10 +31,15 @@ class Vocabulary:
             raise CheckpointError(
                 f"the vocabulary holds {repeated!r} twice; each word once, please"
             )
-        if unwritable := [word for word in self.words if word == _LAST_LINE_MARK or "\n" in word]:
+        if unwritable := list(filter(_UNWRITABLE.fullmatch, self.words)):
             raise CheckpointError(
                 f"the vocabulary holds {unwritable[0]!r}, which a file of one word a line cannot; "
                 "leave it out"
+            )
+        if _MISREAD_FIRST.match(first := "".join(self.words[:1])):
+            raise CheckpointError(
+                f"the vocabulary begins with {first!r}, which a file would show as another word; "
+                "put a special word first"
             )
         missing = [word for word in SPECIAL_WORDS if word not in self._ids]
         if missing:

@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from elmo_torch._optional import require
 
@@ -20,7 +20,7 @@ class ZstdStream(io.RawIOBase):
     Raises OSError if the file is damaged, EOFError if its last frame is not whole.
     """
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: io.BufferedIOBase) -> None:
         self._chunks = _decompress(file)
         self._left = memoryview(b"")
 
@@ -42,7 +42,7 @@ class ZstdStream(io.RawIOBase):
         return num_bytes
 
 
-def _decompress(file: BinaryIO) -> Iterator[bytes]:
+def _decompress(file: io.BufferedIOBase) -> Iterator[bytes]:
     zstandard = require("zstandard", extra="zstd")
     decompressor = zstandard.ZstdDecompressor()
     frame = None
