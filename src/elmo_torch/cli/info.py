@@ -18,7 +18,8 @@ def info(
     from elmo_torch.formats.checkpoint import load_checkpoint
     from elmo_torch.formats.description import describe
 
-    table = Table(show_header=False, box=None, pad_edge=False)
+    table = Table("name", "value", show_header=False, box=None, pad_edge=False)
+    table.columns[1].overflow = "fold"  # a long path goes on in the next line, whole
     for name, value in describe(load_checkpoint(find_model(model), language_model=True)):
         table.add_row(name, value)
     Console(highlight=False, soft_wrap=True).print(table)
