@@ -106,12 +106,15 @@ def test_evaluate_prints_three_perplexities_to_two_decimals(
     assert "7 targets" in done.stderr
 
 
-def test_evaluate_refuses_a_model_without_softmax_and_a_text_without_tokens(
+def test_evaluate_refuses_what_it_cannot_score_or_run(
     elmo: Elmo, refused: Callable[..., str], model: Path, tmp_path: Path
 ) -> None:
     text = tmp_path / "text.txt"
     text.write_text("\n\n")
     assert "no token" in refused("evaluate", model, text)
+    text.write_text("the bank\n")
+    assert "'warp'" in refused("evaluate", model, text, "--device", "warp")
+    assert "--errors" in refused("evaluate", model, text, "--errors", "ignore")
     assert elmo("convert", model, tmp_path / "pair", "--to", "bilm").exit_code == 0
     (tmp_path / "pair" / "vocab.txt").unlink()
     assert "cannot score" in refused("evaluate", tmp_path / "pair", text)
@@ -148,7 +151,7 @@ def test_pretrain_ends_in_a_model_that_evaluates(elmo: Elmo, corpus: Path, tmp_p
         (["--resume"], "no run to resume"),
         ([], "num_samples"),
         (["--num-samples", "4", "--held-out", "missing.txt"], "missing.txt"),
-        (["--num-samples", "4", "--dropout"], ""),
+        (["--num-samples", "4", "--dropout"], "No such option"),
     ],
 )
 def test_pretrain_refuses_what_it_cannot_start(

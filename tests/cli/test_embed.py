@@ -37,7 +37,7 @@ def test_the_file_holds_the_librarys_vectors(
     assert done.exit_code == 0, done.output
     asked = layers if layers.isalpha() else [int(number) for number in layers.split(",")]
     sentences = [line.split() for line in TEXT.splitlines()]
-    expected = Embedder.load(model).embed(sentences, layers=asked)  # type: ignore[arg-type]
+    expected = Embedder.load(model).embed(sentences, layers=asked)  # type: ignore[arg-type]  # read from the words of a command
     with h5py.File(out) as file:
         assert set(file) == {"0", "1", "2", "3", "sentence_to_index"}
         for index, result in enumerate(expected):

@@ -78,7 +78,7 @@ def test_a_stream_reads_no_further_than_it_must() -> None:
         while True:
             yield ["word"] * 1000
 
-    stream = embedder.embed_stream(endless(), layers=[0])  # type: ignore[arg-type]
+    stream = embedder.embed_stream(endless(), layers=[0])  # type: ignore[arg-type]  # an endless iterator, of no narrower type
     assert next(stream).vectors.shape == (1, 1000, 10)
 
 
@@ -121,7 +121,7 @@ def test_a_stateless_embedder_refuses_to_warm_up(embedder: Embedder) -> None:
 )
 def test_what_is_no_token_is_named(embedder: Embedder, sentences: object, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        embedder.embed(sentences)  # type: ignore[arg-type]
+        embedder.embed(sentences)  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_load_takes_a_path(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
 
 def test_an_unknown_precision_and_device_are_refused() -> None:
     with pytest.raises(InputError, match="precision must be fp32"):
-        Embedder.load(precision="fp7")  # type: ignore[arg-type]
+        Embedder.load(precision="fp7")  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(InputError, match="'warp'"):
         Embedder(random_checkpoint(), device="warp")
 

@@ -59,7 +59,7 @@ def test_an_omitted_layer_is_an_error_that_says_how_to_ask(
     ask: object, held: Representations
 ) -> None:
     with pytest.raises(LayerOmittedError, match=r'layers="all" or layers=\[1\]'):
-        ask(held)  # type: ignore[operator]
+        ask(held)  # type: ignore[operator]  # a lambda of the parameters above
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_an_omitted_layer_is_an_error_that_says_how_to_ask(
 )
 def test_what_needs_all_layers_says_so(ask: object) -> None:
     with pytest.raises(LayerOmittedError, match='layers="all"'):
-        ask(kept(0, 2))  # type: ignore[operator]
+        ask(kept(0, 2))  # type: ignore[operator]  # a lambda of the parameters above
 
 
 @pytest.mark.parametrize("index", [-1, 3])
@@ -86,7 +86,7 @@ def test_a_sentence_vector_pools_the_average_or_the_one_layer_kept() -> None:
     np.testing.assert_array_equal(ALL.sentence(), VECTORS.mean(axis=0).mean(axis=0))
     np.testing.assert_array_equal(kept(1).sentence("max"), VECTORS[1].max(axis=0))
     with pytest.raises(InputError, match="mean or max"):
-        ALL.sentence("sum")  # type: ignore[arg-type]
+        ALL.sentence("sum")  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_the_sentence_vector_of_no_tokens_is_zeros() -> None:

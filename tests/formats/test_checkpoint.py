@@ -154,7 +154,7 @@ def test_the_softmax_travels_in_a_pair(native: Path, tmp_path: Path) -> None:
     assert read.vocabulary is not None
     assert torch.equal(
         read.softmax["bias"],
-        random_checkpoint(words=("a", "b")).softmax["bias"],  # type: ignore[index]
+        random_checkpoint(words=("a", "b")).softmax["bias"],  # type: ignore[index]  # made with a softmax
     )
 
 

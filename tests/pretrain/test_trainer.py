@@ -46,7 +46,7 @@ def recipe(**changes: object) -> Recipe:
         "save_every_steps": 1000,
         **changes,
     }
-    return Recipe(model=small_config(), training=TrainingConfig(**settings))  # type: ignore[arg-type]
+    return Recipe(model=small_config(), training=TrainingConfig(**settings))  # type: ignore[arg-type]  # a mapping of mixed kinds
 
 
 def started(folder: Path, text: Path, **changes: object) -> PretrainingRun:
@@ -251,9 +251,7 @@ def test_streams_reset_half_of_the_sentence_starts(text: Path, tmp_path: Path) -
     kept = []
     for _ in range(20):
         for window in trainer._streams.next_windows():
-            direction = trainer._direction(
-                window, torch.zeros(window.types.shape, dtype=torch.long)
-            )
+            direction = trainer._direction(window, np.zeros_like(window.types))
             keep = direction.keep.numpy()
             assert keep[~window.starts].all()
             kept += keep[window.starts].tolist()

@@ -88,7 +88,7 @@ def test_selections_are_rows_of_all_layers() -> None:
         (1,): every[1:2],
     }
     for layers, rows in expected.items():
-        selection = select_layers(layers if isinstance(layers, str) else list(layers), 3)  # type: ignore[arg-type]
+        selection = select_layers(layers if isinstance(layers, str) else list(layers), 3)  # type: ignore[arg-type]  # a key of the dict above
         got = frozen.run(sentences, selection).vectors[0]
         torch.testing.assert_close(got, rows, atol=1e-6, rtol=0)  # the mean in another order
 
@@ -96,7 +96,7 @@ def test_selections_are_rows_of_all_layers() -> None:
 @pytest.mark.parametrize("layers", [[3], [-1], [], [0, 0], [1.0], [True], "best"])
 def test_layers_that_a_model_lacks_are_refused(layers: object) -> None:
     with pytest.raises(InputError, match="layers must be"):
-        select_layers(layers, 3)  # type: ignore[arg-type]
+        select_layers(layers, 3)  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_boundary_rows_are_kept_on_request() -> None:

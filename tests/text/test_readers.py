@@ -249,3 +249,8 @@ def test_lines_are_read_as_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(content))
     next(read_lines("-"))
     assert content.tell() < 100_000  # of 400,000 bytes
+
+
+def test_an_unknown_way_with_bad_bytes_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="strict or replace; got 'ignore'"):
+        read_lines(tmp_path / "missing.txt", errors="ignore")  # type: ignore[arg-type]  # wrong on purpose

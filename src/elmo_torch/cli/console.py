@@ -33,15 +33,13 @@ def note(message: str) -> None:
 
 
 @contextmanager
-def progress_bar(
-    description: str, total: int | None, unit: str = "tokens"
-) -> Iterator[Callable[[int], None]]:
-    """Show progress with the time left while the block runs; the given function takes steps done."""
+def progress_bar(description: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """Show progress with the time left while the block runs; the given function takes tokens done."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn(unit),
+        TextColumn("tokens"),
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
@@ -50,7 +48,7 @@ def progress_bar(
         *columns, console=notes, transient=True, disable=not notes.is_terminal
     ) as progress:
         task = progress.add_task(description, total=total)
-        yield lambda steps: progress.advance(task, steps)
+        yield lambda tokens: progress.advance(task, tokens)
 
 
 def guarded(command: Callable[..., None]) -> Callable[..., None]:

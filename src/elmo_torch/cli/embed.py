@@ -46,8 +46,6 @@ def embed(
     from elmo_torch.embed.file_job import EmbedSettings, embed_file
     from elmo_torch.embed.vectors_files import check_target
 
-    if errors not in ("strict", "replace"):
-        raise InputError(f"--errors must be strict or replace; got {errors}")
     settings = EmbedSettings(
         layers=_parse_layers(layers), dtype=dtype, max_batch_tokens=max_batch_tokens
     )

@@ -29,14 +29,16 @@ def evaluate(
     from elmo_torch.embed.catalogue import find_model
     from elmo_torch.formats.checkpoint import load_checkpoint
     from elmo_torch.pretrain import perplexity
+    from elmo_torch.runtime.device import checked_device
     from elmo_torch.runtime.frozen import FrozenBiLm
     from elmo_torch.text.readers import read_sentences
 
     use_threads(threads)
+    where = checked_device(device)
     checkpoint = load_checkpoint(find_model(model), language_model=True)
-    softmax = checkpoint.softmax_layer().to(device)
+    softmax = checkpoint.softmax_layer().to(where)
     assert checkpoint.vocabulary is not None  # softmax_layer has refused a model without
-    frozen = FrozenBiLm(checkpoint.bilm().to(device), checkpoint.token_ids())
+    frozen = FrozenBiLm(checkpoint.bilm().to(where), checkpoint.token_ids())
     sentences = list(read_sentences(text, errors=errors))  # type: ignore[arg-type]
     with progress_bar("evaluate", sum(map(len, sentences))) as advance:
         loss = perplexity.evaluate(

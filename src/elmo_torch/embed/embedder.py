@@ -5,13 +5,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, get_args
 
-import torch
-
 from elmo_torch.embed.catalogue import DEFAULT_MODEL, find_model
 from elmo_torch.embed.representations import Representations
 from elmo_torch.errors import InputError
 from elmo_torch.formats.checkpoint import Checkpoint, load_checkpoint
 from elmo_torch.nn.carried_state import CarriedState
+from elmo_torch.runtime.device import checked_device
 from elmo_torch.runtime.frozen import FrozenBiLm
 from elmo_torch.runtime.selection import Layers, LayerSelection, select_layers
 from elmo_torch.text.batches import token_budget_batches, windows
@@ -38,7 +37,7 @@ class Embedder:
     ) -> None:
         self.checkpoint = checkpoint
         self._frozen = FrozenBiLm(
-            checkpoint.bilm().to(_checked_device(device)), checkpoint.token_ids()
+            checkpoint.bilm().to(checked_device(device)), checkpoint.token_ids()
         )
         self._carried = CarriedState() if carry_state else None
 
@@ -153,13 +152,3 @@ class Embedder:
             )
             for sentence, vectors in zip(sentences, batch.vectors, strict=True)
         ]
-
-
-def _checked_device(name: str) -> torch.device:
-    try:
-        device = torch.device(name)
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(f"device {name!r} cannot be used here: {reason}") from error
-    return device

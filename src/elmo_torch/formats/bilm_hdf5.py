@@ -16,11 +16,15 @@ from torch import Tensor
 
 from elmo_torch.errors import CheckpointError
 from elmo_torch.formats.bilm_options import config_from_options, options_from_config
+from elmo_torch.formats.hdf5_file import BYTES_PER_DATASET, creating_hdf5
 from elmo_torch.formats.rules import Rule, apply_rules, revert_rules
 from elmo_torch.nn.bilm import BiLmConfig
 from elmo_torch.nn.char_cnn import CharCnnConfig
 
 __all__ = ["read_options", "read_softmax", "read_weights", "write_pair"]
+
+# names have up to five groups, each about as large as a dataset's own surroundings
+_BYTES_AROUND_TENSOR = 6 * BYTES_PER_DATASET
 
 _SOFTMAX = {"softmax/W": "weight", "softmax/b": "bias"}
 
@@ -199,6 +203,7 @@ def write_pair(
     tensors = revert_rules(encoder_rules(config), state_dict)
     if softmax is not None:
         tensors |= {name: softmax[key] for name, key in _SOFTMAX.items()}
-    with h5py.File(weights_path, "w") as file:
+    num_bytes = sum(4 * tensor.numel() + _BYTES_AROUND_TENSOR for tensor in tensors.values())
+    with creating_hdf5(weights_path, num_bytes) as file:
         for name, tensor in tensors.items():
             file.create_dataset(name, data=tensor.float().numpy())

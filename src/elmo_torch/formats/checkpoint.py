@@ -231,7 +231,8 @@ def save_checkpoint(
             checkpoint.vocabulary.write(partial / native.VOCABULARY_FILE)
         partial.replace(folder)
     except (OSError, RuntimeError, SafetensorError) as error:
-        raise OutputError(f"{folder}: cannot be written: {error}") from error
+        reason = getattr(error, "strerror", None) or error
+        raise OutputError(f"{folder}: cannot be written: {reason}") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 

@@ -22,7 +22,7 @@ StateRule = Literal["mixed", "carried"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrainingConfig:
-    """How a biLM is trained; the defaults are the bundled model's."""
+    """How a biLM is trained; a recipe sets what its model wants otherwise."""
 
     num_tokens: (
         int  # length of the run: tokens read, boundaries counted, each once for both directions

@@ -6,7 +6,6 @@ carried from window to window, and set to zero at the sentence starts that the c
 
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -93,15 +92,3 @@ def _read(
     layers, hidden, memory = stack(vectors, hidden, memory, keep=keep, dropout=dropout)
     top = layers[-1].flip(1) if stack.reverse else layers[-1]
     return top, hidden, memory
-
-
-def window_types(
-    *types: np.ndarray[tuple[int, int], np.dtype[np.int64]],
-) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], list[Tensor]]:
-    """Return the distinct word types of all windows, and each window's places among them."""
-    distinct, places = np.unique(np.concatenate([t.ravel() for t in types]), return_inverse=True)
-    sizes = np.cumsum([t.size for t in types])[:-1]
-    parts = np.split(places, sizes)
-    return distinct, [
-        torch.from_numpy(part.reshape(t.shape)) for part, t in zip(parts, types, strict=True)
-    ]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from elmo_torch.pretrain.corpus import BOS_TYPE, EOS_TYPE, EncodedCorpus
 
-__all__ = ["NO_TARGET", "StreamPosition", "TokenStreams", "Window"]
+__all__ = ["NO_TARGET", "StreamPosition", "TokenStreams", "Window", "window_types"]
 
 NO_TARGET = -1
 
@@ -108,6 +108,15 @@ class TokenStreams:
     def _shuffled(self) -> NDArray[np.int64]:
         generator = np.random.default_rng([self._seed, self._epoch])
         return generator.permutation(len(self._corpus.document_starts) - 1)
+
+
+def window_types(
+    *windows: Window,
+) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
+    """Return the distinct word types of the windows, and each window's places among them."""
+    types = np.stack([window.types for window in windows])
+    distinct, places = np.unique(types, return_inverse=True)
+    return distinct, list(places.reshape(types.shape))
 
 
 def _framed(corpus: EncodedCorpus, document: int) -> NDArray[np.int64]:

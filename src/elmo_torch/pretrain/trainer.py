@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor
+from numpy.typing import NDArray
 
 from elmo_torch.errors import TrainingError
 from elmo_torch.nn.bilm import BiLm
@@ -16,9 +16,9 @@ from elmo_torch.nn.char_cnn import CharCnnConfig
 from elmo_torch.nn.softmax import SoftmaxLayer, draw_negatives
 from elmo_torch.pretrain.config import Recipe
 from elmo_torch.pretrain.corpus import EncodedCorpus
-from elmo_torch.pretrain.objective import DirectionInput, LanguageModel, joint_loss, window_types
+from elmo_torch.pretrain.objective import DirectionInput, LanguageModel, joint_loss
 from elmo_torch.pretrain.state import TrainingState, load_state, save_state
-from elmo_torch.pretrain.streams import NO_TARGET, TokenStreams, Window
+from elmo_torch.pretrain.streams import NO_TARGET, TokenStreams, Window, window_types
 from elmo_torch.text.char_ids import CharIds
 from elmo_torch.text.vocabulary import Vocabulary
 
@@ -81,7 +81,7 @@ class Trainer:
     def _train_step(self) -> StepReport:
         training = self.recipe.training
         windows = self._streams.next_windows()
-        types, places = window_types(*(window.types for window in windows))
+        types, places = window_types(*windows)
         char_ids = torch.from_numpy(
             self._char_ids.encode([self._corpus.word_types[index] for index in types])
         )
@@ -123,13 +123,15 @@ class Trainer:
             learning_rate=self._optimizer.param_groups[0]["lr"],
         )
 
-    def _direction(self, window: Window, places: Tensor) -> DirectionInput:
+    def _direction(self, window: Window, places: NDArray[np.int64]) -> DirectionInput:
         words = self._word_of_type[torch.from_numpy(window.targets)]
         targets = torch.where(torch.from_numpy(window.targets) == NO_TARGET, NO_TARGET, words)
         reset = np.zeros_like(window.starts)
         if self.recipe.training.state == "mixed":
             reset = window.starts & (self._resets.random(window.starts.shape) < _RESET_PROBABILITY)
-        return DirectionInput(places=places, targets=targets, keep=torch.from_numpy(~reset))
+        return DirectionInput(
+            places=torch.from_numpy(places), targets=targets, keep=torch.from_numpy(~reset)
+        )
 
     def _learning_rate(self) -> float:
         training = self.recipe.training

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Literal, cast
+from typing import BinaryIO, Literal, cast, get_args
 
 from elmo_torch.errors import InputError
 from elmo_torch.text.zstd_stream import ZstdStream
@@ -66,8 +66,16 @@ def _open(path: Path | str) -> Iterator[BinaryIO]:
 def read_lines(path: Path | str, *, errors: DecodeErrors = "strict") -> Iterator[str]:
     """Yield the lines of a UTF-8 file, or of standard input for "-", without their ends.
 
-    Raises InputError if the file is missing, damaged or, with ``errors="strict"``, not UTF-8.
+    Raises InputError at once for an unknown ``errors``, and while reading if the file is missing,
+    damaged or, with ``errors="strict"``, not UTF-8.
     """
+    if errors not in get_args(DecodeErrors):
+        known = " or ".join(get_args(DecodeErrors))
+        raise InputError(f"--errors (errors=) must be {known}; got {errors!r}")
+    return _decoded_lines(path, errors)
+
+
+def _decoded_lines(path: Path | str, errors: DecodeErrors) -> Iterator[str]:
     with _open(path) as file:
         lines = enumerate(file, start=1)
         while True:

@@ -36,7 +36,7 @@ def test_no_sentences_and_no_tokens_have_shapes_of_their_own() -> None:
 @pytest.mark.parametrize(("token", "kind"), [(7, "int"), (None, "NoneType"), (b"a", "bytes")])
 def test_a_token_that_is_no_str_is_named(token: object, kind: str) -> None:
     with pytest.raises(InputError, match=f"sentence 1, token 2 is .*{kind}"):
-        batch_to_ids([["a"], ["a", "b", token]])  # type: ignore[list-item]
+        batch_to_ids([["a"], ["a", "b", token]])  # type: ignore[list-item]  # wrong on purpose
 
 
 def test_a_sentence_that_is_one_str_is_refused_rather_than_read_by_characters() -> None:
@@ -47,4 +47,4 @@ def test_a_sentence_that_is_one_str_is_refused_rather_than_read_by_characters() 
 @pytest.mark.parametrize("sentence", [None, {"a", "b"}])
 def test_a_sentence_without_an_order_of_tokens_is_refused(sentence: object) -> None:
     with pytest.raises(InputError, match=f"sentence 1 is a {type(sentence).__name__}"):
-        batch_to_ids([["a"], sentence])  # type: ignore[list-item]
+        batch_to_ids([["a"], sentence])  # type: ignore[list-item]  # wrong on purpose

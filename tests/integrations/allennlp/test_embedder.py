@@ -118,7 +118,7 @@ def test_a_batch_size_below_one_is_refused(embedder: ElmoEmbedder, batch_size: i
 
 def test_a_token_that_is_no_str_is_named(embedder: ElmoEmbedder) -> None:
     with pytest.raises(InputError, match=r"sentence 0, token 1 is .*int"):
-        embedder.embed_sentence(["a", 7])  # type: ignore[list-item]
+        embedder.embed_sentence(["a", 7])  # type: ignore[list-item]  # wrong on purpose
 
 
 def test_a_sentence_that_is_one_str_is_refused(embedder: ElmoEmbedder) -> None:

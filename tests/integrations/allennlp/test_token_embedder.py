@@ -26,8 +26,8 @@ def test_arguments_and_defaults_are_allennlps_but_for_the_files() -> None:
 def test_its_vectors_are_those_of_elmo_with_one_mix(pair: Pair) -> None:
     ids = batch_to_ids(SENTENCES)
     arguments = {"do_layer_norm": True, "scalar_mix_parameters": [0.3, -0.2, 0.5]}
-    embedder = ElmoTokenEmbedder(*pair, **arguments).eval()  # type: ignore[arg-type]
-    elmo = Elmo(*pair, 1, **arguments).eval()  # type: ignore[arg-type]
+    embedder = ElmoTokenEmbedder(*pair, **arguments).eval()  # type: ignore[arg-type]  # a mapping of mixed kinds
+    elmo = Elmo(*pair, 1, **arguments).eval()  # type: ignore[arg-type]  # a mapping of mixed kinds
     assert embedder.get_output_dim() == 2 * PROJ
     assert torch.equal(embedder(ids), elmo(ids)["elmo_representations"][0])
 

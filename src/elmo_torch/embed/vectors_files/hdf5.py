@@ -5,14 +5,8 @@ One dataset a sentence under the number of its line, neither compressed nor chun
 is in it, as in AllenNLP's dict; a blank line, which AllenNLP refuses, has a dataset and no text.
 """
 
-import errno
-import io
 import json
-import os
-import re
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import h5py
@@ -20,12 +14,11 @@ import numpy as np
 
 from elmo_torch.embed.representations import Representations
 from elmo_torch.embed.vectors_files.layout import VectorsLayout
+from elmo_torch.formats.hdf5_file import BYTES_PER_DATASET, creating_hdf5
 
 __all__ = ["Hdf5Format"]
 
 _INDEX = "sentence_to_index"
-_BYTES_PER_DATASET = 1024  # more than its header, name and place in the tree of names (about 400)
-_BYTES_PER_FILE = 65_536
 
 
 class Hdf5Format:
@@ -44,8 +37,8 @@ class Hdf5Format:
             if result.tokens
         }
         item_bytes = np.dtype(self._layout.dtype).itemsize
-        num_bytes = sum(result.vectors.size * item_bytes + _BYTES_PER_DATASET for result in results)
-        with _creating(path, num_bytes + len(json.dumps(index))) as file:
+        num_bytes = sum(result.vectors.size * item_bytes + BYTES_PER_DATASET for result in results)
+        with creating_hdf5(path, num_bytes + len(json.dumps(index))) as file:
             for number, result in enumerate(results, first_sentence):
                 file[str(number)] = self._layout.values(result)
             _write_index(file, index)
@@ -54,7 +47,7 @@ class Hdf5Format:
         """Copy all datasets in the order of the text; only ``sentence_to_index`` is in memory."""
         index: dict[str, str] = {}
         num_bytes = sum(part.stat().st_size for part in parts)
-        with _creating(path, num_bytes) as whole:
+        with creating_hdf5(path, num_bytes) as whole:
             for part in parts:
                 with h5py.File(part, "r") as piece:
                     index |= json.loads(piece[_INDEX][0])
@@ -65,28 +58,3 @@ class Hdf5Format:
 
 def _write_index(file: h5py.File, index: dict[str, str]) -> None:
     file.create_dataset(_INDEX, data=[json.dumps(index)], dtype=h5py.string_dtype())
-
-
-@contextmanager
-def _creating(path: Path, num_bytes: int) -> Iterator[h5py.File]:
-    """Give a new file for about so many bytes; OSError if the disk has not that much space.
-
-    The space is taken beforehand because the HDF5 library does not survive a full disk: it cannot
-    close the file any more, and later crashes the process. Closing gives back what is left over.
-    """
-    empty = io.BytesIO()
-    h5py.File(empty, "w").close()
-    with path.open("wb") as bare:
-        bare.write(empty.getvalue())
-        bare.flush()
-        if sys.platform == "linux":
-            os.posix_fallocate(bare.fileno(), 0, num_bytes + _BYTES_PER_FILE)
-    try:
-        with h5py.File(path, "r+") as file:
-            yield file
-    except (OSError, RuntimeError) as error:
-        # the library's own message has many lines, with the system's number inside
-        found = re.search(r"errno = (\d+)", str(error))
-        if found:
-            raise OSError(int(found[1]), os.strerror(int(found[1]))) from error
-        raise OSError(errno.EIO, " ".join(str(error).split())) from error

@@ -100,6 +100,7 @@ class ElmoEmbedder:
             Path(output_file_path),
             lines,
             self.embed_sentences((line.split() for line in lines), batch_size),
+            layers_and_dim=(self._frozen.bilm.config.num_layers, self._frozen.bilm.config.dim),
             output_format=output_format,
             forget_sentences=forget_sentences,
             use_sentence_keys=use_sentence_keys,

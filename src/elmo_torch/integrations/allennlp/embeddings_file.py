@@ -13,6 +13,7 @@ from numpy import ndarray
 
 from elmo_torch.errors import InputError
 from elmo_torch.files import writing_whole
+from elmo_torch.formats.hdf5_file import BYTES_PER_DATASET, creating_hdf5
 
 __all__ = ["write_embeddings"]
 
@@ -25,16 +26,27 @@ def write_embeddings(
     lines: Sequence[str],
     embeddings: Iterable[Float32[ndarray, "layers _tokens dim"]],
     *,
+    layers_and_dim: tuple[int, int],
     output_format: str,
     forget_sentences: bool,
     use_sentence_keys: bool,
 ) -> None:
-    """Write the layers of every line; arguments as ``embed_file``'s. Raises InputError, OutputError."""
+    """Write the layers of every line; arguments as ``embed_file``'s.
+
+    ``layers_and_dim`` says how large they are, so that the disk is known to have the space.
+    Raises InputError, OutputError.
+    """
     if output_format not in _FORMATS:
         raise InputError(f"output_format must be all, top or average; got {output_format!r}")
     if use_sentence_keys:
         _check_keys(lines)
-    with writing_whole(path) as partial, h5py.File(partial, "w") as file:
+    num_tokens = sum(len(line.split()) for line in lines)
+    num_vectors = num_tokens * (layers_and_dim[0] if output_format == "all" else 1)
+    # each "/" of a key opens a group; each line stands once in the index too
+    num_names = len(lines) + sum(line.count("/") for line in lines)
+    num_bytes = 4 * num_vectors * layers_and_dim[1] + num_names * BYTES_PER_DATASET
+    num_bytes += sum(8 * len(line) for line in lines)
+    with writing_whole(path) as partial, creating_hdf5(partial, num_bytes) as file:
         if use_sentence_keys:
             _write_under_lines(file, lines, embeddings, output_format)
             return
