@@ -1,6 +1,5 @@
 """A text file to a file of vectors: in windows of sentences, so that a killed job can go on."""
 
-import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +7,6 @@ from typing import Literal
 
 from elmo_torch.embed.embedder import DEFAULT_BATCH_TOKENS, Embedder
 from elmo_torch.embed.vectors_files import VectorsLayout, open_writer
-from elmo_torch.formats.checkpoint import Checkpoint
 from elmo_torch.runtime.selection import Layers, select_layers
 from elmo_torch.text.batches import windows
 from elmo_torch.text.readers import Sentence
@@ -58,7 +56,7 @@ def embed_file(
     )
     identity = {
         "text": source,
-        "model": _digest(embedder.checkpoint),
+        "model": embedder.fingerprint,
         "layers": settings.layers if isinstance(settings.layers, str) else list(settings.layers),
         "dtype": settings.dtype,
         "max_batch_tokens": settings.max_batch_tokens,
@@ -80,11 +78,3 @@ def embed_file(
         writer.finish()
     return EmbedCounts(num_sentences=num_sentences, num_tokens=num_tokens)
 
-
-def _digest(checkpoint: Checkpoint) -> str:
-    """Return a short name for the weights: another model gives another name."""
-    digest = hashlib.blake2b(repr(checkpoint.config).encode(), digest_size=16)
-    for key, tensor in sorted(checkpoint.state_dict.items()):
-        digest.update(key.encode())
-        digest.update(tensor.contiguous().numpy().tobytes())
-    return digest.hexdigest()

@@ -61,8 +61,8 @@ def evaluate(
     progress: Callable[[int], None] = lambda tokens: None,
 ) -> HeldOutLoss:
     """Return the loss of the sentences that hold a token; TrainingError if none does."""
-    top = select_layers("top", bilm.bilm.config.num_layers)
-    proj = bilm.bilm.config.lstm.projection_dim
+    top = select_layers("top", bilm.config.num_layers)
+    proj = bilm.config.lstm.projection_dim
     forward = backward = 0.0
     num_targets = 0
     for window in windows(filter(None, sentences), max_tokens=_WINDOW_TOKENS):

@@ -47,7 +47,7 @@ class ElmoEmbedder:
     ) -> tuple[Float[Tensor, "batch layers tokens dim"], Bool[Tensor, "batch tokens"]]:
         """Return the layers of a batch, zero past a sentence's end, and its mask, True at tokens."""
         vectors = self._run(batch)
-        config = self._frozen.bilm.config
+        config = self._frozen.config
         lengths = torch.tensor([rows.shape[1] for rows in vectors], dtype=torch.int64)
         longest = max(lengths.tolist(), default=0)
         embeddings = torch.zeros(
@@ -100,7 +100,7 @@ class ElmoEmbedder:
             Path(output_file_path),
             lines,
             self.embed_sentences((line.split() for line in lines), batch_size),
-            layers_and_dim=(self._frozen.bilm.config.num_layers, self._frozen.bilm.config.dim),
+            layers_and_dim=(self._frozen.config.num_layers, self._frozen.config.dim),
             output_format=output_format,
             forget_sentences=forget_sentences,
             use_sentence_keys=use_sentence_keys,

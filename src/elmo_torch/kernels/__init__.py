@@ -1,0 +1,1 @@
+"""The hot loops: products with packed weights, and the recurrent layer, compiled where possible."""
