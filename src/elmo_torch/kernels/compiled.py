@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from elmo_torch.kernels.crew import Crew
 from elmo_torch.kernels.layouts import Packed, pack_bias, pack_columns, pack_gates, pad_to, padded
 from elmo_torch.kernels.library import Method, library, scratch
 
@@ -35,6 +36,14 @@ class _Layer(ctypes.Structure):
     )
 
 
+class _Team(ctypes.Structure):
+    _fields_ = (
+        ("parts", ctypes.c_int32),
+        ("arrived", ctypes.c_int32),
+        ("round", ctypes.c_int32),
+    )
+
+
 class _Tile(ctypes.Structure):
     _fields_ = (
         ("batch", ctypes.c_int32),
@@ -48,6 +57,7 @@ class _Tile(ctypes.Structure):
         ("hidden", ctypes.c_void_p),
         ("memory", ctypes.c_void_p),
         ("scratch", ctypes.c_void_p),
+        ("team", ctypes.c_void_p),
     )
 
 
@@ -144,24 +154,33 @@ class CompiledLayer:
         memory: Float[Tensor, "batch cell"],
         *,
         reverse: bool,
+        crew: Crew,
     ) -> "CompiledRun":
         """Return a run from a state; ``reverse`` takes the last time step first."""
-        return CompiledRun(self, hidden, memory, reverse=reverse)
+        return CompiledRun(self, hidden, memory, reverse=reverse, crew=crew)
 
-    def run(self, tile: _Tile) -> None:
-        """Compute the outputs of a tile and bring its state up to date."""
-        working = scratch(self._working_bytes(tile.batch, tile.rows, tile.steps))
-        tile.scratch = working.data_ptr()
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of the weights that every time step reads; those for the input are read once a tile."""
+        return sum(packed[0].nbytes for packed in self._held[1:] if packed is not None)
+
+    def run(self, tile: _Tile, crew: Crew) -> None:
+        """Compute the outputs of a tile and bring its state up to date, with all threads of a crew."""
+        team = _Team(crew.size)
+        working = scratch(self._working_bytes(tile.batch, tile.rows, tile.steps, crew.size))
+        tile.scratch, tile.team = working.data_ptr(), ctypes.addressof(team)
         kernel = library()
         assert kernel is not None
-        kernel.elmo_run_layer(int(self.method), ctypes.byref(self._layer), ctypes.byref(tile))
+        pointers = ctypes.byref(self._layer), ctypes.byref(tile)
+        crew.together(lambda part: kernel.elmo_run_layer(int(self.method), *pointers, part))
 
-    def _working_bytes(self, batch: int, rows: int, steps: int) -> int:
+    def _working_bytes(self, batch: int, rows: int, steps: int, parts: int) -> int:
         """Return an upper bound of what ``csrc`` takes from its scratch space."""
         narrowed = 4 * ((batch + rows + 64) * self.width + (batch + 32) * self._cells)
-        wide = (4 + 2) * self._cells * batch + 64 * batch + _SUM_BYTES * (batch + rows + 64)
+        wide = (4 + 2) * self._cells * batch
+        sums = (_SUM_BYTES * (batch + rows + 64) + 64 * batch) * parts
         shares = 16 * self._cells * rows if steps > 1 else 0
-        return narrowed + wide + shares + _SPARE
+        return narrowed + wide + sums + shares + _SPARE
 
 
 class CompiledRun:
@@ -174,8 +193,10 @@ class CompiledRun:
         memory: Float[Tensor, "batch cell"],
         *,
         reverse: bool,
+        crew: Crew,
     ) -> None:
         self._layer = layer
+        self._crew = crew
         self._reverse = reverse
         self._widths = hidden.shape[1], memory.shape[1]
         self._hidden = pad_to(hidden, padded(hidden.shape[1])).clone()
@@ -205,7 +226,8 @@ class CompiledRun:
                 outputs.data_ptr(),
                 self._hidden.data_ptr(),
                 self._memory.data_ptr(),
-            )
+            ),
+            self._crew,
         )
         return outputs
 

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from jaxtyping import Float
+from numpy.typing import NDArray
 from torch import Tensor
 
+from elmo_torch.kernels.crew import Crew, run_with_crew
 from elmo_torch.kernels.precision import Precision
 from elmo_torch.nn.bilm import BiLm
 from elmo_torch.nn.bilstmp import BiLmState
@@ -75,45 +77,46 @@ class FrozenBiLm:
             [distinct.setdefault(word, len(distinct)) for word in (BOS_WORD, *sentence, EOS_WORD)]
             for sentence in sentences
         ]
-        return self.run_types(
-            self.types.encode(list(distinct)),
-            places,
-            selection,
-            state,
-            keep_boundaries=keep_boundaries,
-        )
 
-    def run_types(
+        def run(crew: Crew) -> FrozenBatch:
+            types = self.types.encode(list(distinct), crew)
+            return self._run_types(types, places, selection, state, crew, keep_boundaries)
+
+        return run_with_crew(run, self.encoder.device)
+
+    def _run_types(
         self,
         types: Float[Tensor, "types proj"],
         places: Sequence[Sequence[int]],
         selection: LayerSelection,
-        state: BiLmState | None = None,
-        *,
-        keep_boundaries: bool = False,
+        state: BiLmState | None,
+        crew: Crew,
+        keep_boundaries: bool,
     ) -> FrozenBatch:
-        """Return the chosen layers of sentences given as places in a table of token-layer vectors.
-
-        Boundary tokens included. ``run`` says the rest.
-        """
+        """Return the chosen layers of sentences given as places in a table of token-layer vectors."""
         batch = RaggedBatch([len(sentence) for sentence in places])
         rows = np.empty(batch.num_rows, dtype=np.int64)
         sentence_rows = list(batch.sentence_rows())
         for index, own in sentence_rows:
             rows[own] = places[index]
+        where = types.device
         result = self.stacks.run(
-            types, torch.from_numpy(rows).to(types.device), batch, selection, state
+            types, torch.from_numpy(rows).to(where), batch, selection, state, crew
         )
-        vectors: list[Tensor] = [result.vectors] * len(places)
-        for index, own in sentence_rows:
-            kept = own if keep_boundaries else own[1:-1]
-            if len(places) == 1:  # its rows are in order
-                vectors[index] = result.vectors[:, int(kept[0]) : int(kept[-1]) + 1] if len(kept) else result.vectors[:, :0]
-            else:
-                vectors[index] = result.vectors.index_select(
-                    1, torch.from_numpy(kept).to(types.device)
-                )
-        return FrozenBatch(vectors=vectors, state=result.state)
+
+        def cut(own: NDArray[np.int64]) -> Tensor:
+            """Return a sentence's rows: a copy, so that keeping one does not keep its batch."""
+            own = own if keep_boundaries else own[1:-1]
+            return result.vectors.index_select(1, torch.from_numpy(own).to(where))
+
+        if len(places) == 1:  # all rows, in their order
+            bounds = slice(None) if keep_boundaries else slice(1, -1)
+            return FrozenBatch(vectors=[result.vectors[:, bounds]], state=result.state)
+        cuts = crew.map(cut, [own for _, own in sentence_rows])
+        by_sentence = dict(zip((index for index, _ in sentence_rows), cuts, strict=True))
+        return FrozenBatch(
+            vectors=[by_sentence[index] for index in range(len(places))], state=result.state
+        )
 
     def zero_state(self, batch: int) -> BiLmState:
         """Return the state before any text."""

@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from elmo_torch.kernels.compiled import CompiledLayer
+from elmo_torch.kernels.crew import Crew
 from elmo_torch.kernels.library import compiled_method
 from elmo_torch.kernels.precision import Precision
 from elmo_torch.nn.bilm import BiLmConfig
@@ -18,13 +19,17 @@ from elmo_torch.nn.lstmp import LstmpLayer
 from elmo_torch.runtime.ragged import RaggedBatch
 from elmo_torch.runtime.selection import LayerSelection
 from elmo_torch.runtime.torch_layer import TorchLayer
-from elmo_torch.runtime.workers import side_by_side
 
 __all__ = ["FrozenStacks", "RaggedResult"]
 
 # Rows that a layer reads before the next layer reads them: few enough for the gates to stay in the
 # cache of a CPU's core, many enough for a GPU to be busy.
 _CPU_ROWS, _DEVICE_ROWS = 128, 4096
+
+# Weights of one layer and direction up to which both directions run side by side. Every time step
+# reads them all, so two of them have to fit into the cache that the cores share; beyond it the
+# directions take turns, all cores on the same weights.
+_SIDE_BY_SIDE_BYTES = 16 << 20
 
 
 class _LayerRun(Protocol):
@@ -74,6 +79,7 @@ class FrozenStacks:
         batch: RaggedBatch,
         selection: LayerSelection,
         state: BiLmState | None,
+        crew: Crew,
     ) -> RaggedResult:
         """Return the chosen layers of a batch whose row r is of the type ``rows[r]``.
 
@@ -90,13 +96,14 @@ class FrozenStacks:
         hiddens, memories = before.hidden[:, order], before.memory[:, order]
         max_rows = _CPU_ROWS if self.device.type == "cpu" else _DEVICE_ROWS
 
-        def run_direction(direction: int) -> list[_LayerRun]:
+        def run_direction(direction: int, crew: Crew) -> list[_LayerRun]:
             layers = self._stacks[direction][:num_recurrent]
             runs: list[_LayerRun] = [
                 layer.start(
                     hidden.chunk(2, -1)[direction],
                     memory.chunk(2, -1)[direction],
                     reverse=direction == 1,
+                    crew=crew,
                 )
                 for layer, hidden, memory in zip(layers, hiddens, memories, strict=False)
             ]
@@ -111,7 +118,10 @@ class FrozenStacks:
                 _keep([output[:, :proj] for output in outputs], selection, half[:, part.rows])
             return runs
 
-        ends = side_by_side(run_direction, (0, 1), device=self.device)
+        if self._stacks[0][0].num_bytes <= _SIDE_BY_SIDE_BYTES:
+            ends = crew.in_halves(run_direction)
+        else:
+            ends = run_direction(0, crew), run_direction(1, crew)
         if state is None:
             return RaggedResult(vectors=vectors, state=None)
         back = torch.argsort(order)

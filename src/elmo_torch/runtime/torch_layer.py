@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from elmo_torch.kernels.crew import Crew
 from elmo_torch.kernels.precision import Precision
 from elmo_torch.kernels.products import make_product
 from elmo_torch.nn.lstmp import LstmpLayer, lstmp_step
@@ -15,6 +16,8 @@ __all__ = ["TorchLayer", "TorchRun"]
 
 class TorchLayer:
     """The input's share of the gates for many steps in one product, then step by step."""
+
+    num_bytes = 0  # its directions never take turns
 
     def __init__(self, layer: LstmpLayer, *, residual: bool, precision: Precision) -> None:
         self.width = layer.w_hidden.shape[1]
@@ -34,6 +37,7 @@ class TorchLayer:
         memory: Float[Tensor, "batch cell"],
         *,
         reverse: bool,
+        crew: Crew,  # noqa: ARG002  # PyTorch has threads of its own
     ) -> "TorchRun":
         """Return a run from a state; ``reverse`` takes the last time step first."""
         return TorchRun(self, hidden, memory, reverse=reverse)

@@ -8,6 +8,7 @@ from cachetools import LRUCache
 from jaxtyping import Float
 from torch import Tensor
 
+from elmo_torch.kernels.crew import Crew
 from elmo_torch.runtime.type_encoder import FrozenCharCnn, FrozenWordEmbedding
 from elmo_torch.text.char_ids import CharIds
 from elmo_torch.text.word_ids import WordIds
@@ -69,14 +70,14 @@ class TypeCache:
         """Forget all types."""
         self._slots = _Slots(len(self._table))
 
-    def encode(self, words: Sequence[str]) -> Float[Tensor, "types proj"]:
+    def encode(self, words: Sequence[str], crew: Crew) -> Float[Tensor, "types proj"]:
         """Return the vectors of distinct words, in their order."""
         rows = [self._slots.get(word, -1) for word in words]
         missing = [place for place, row in enumerate(rows) if row < 0]
         if not missing:
             return self._table[rows]
         ids = torch.from_numpy(self._token_ids.encode([words[place] for place in missing]))
-        computed = self._encoder(ids.to(self._encoder.device))
+        computed = self._encoder(ids.to(self._encoder.device), crew)
         known = [place for place, row in enumerate(rows) if row >= 0]
         vectors = computed.new_empty(len(words), computed.shape[1])
         vectors[known] = self._table[[rows[place] for place in known]]

@@ -4,17 +4,19 @@ Behind the end of a word every position holds the same id, so all windows that s
 one of them stands for all. Filters narrower than the widest are filled up with zeros.
 """
 
+import itertools
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
+from elmo_torch.kernels.crew import Crew
 from elmo_torch.kernels.precision import Precision
 from elmo_torch.kernels.products import make_product
 from elmo_torch.nn.char_cnn import CharCnn
 from elmo_torch.nn.highway import Highway
 from elmo_torch.nn.word_embedding import WordEmbedding
-from elmo_torch.runtime.workers import side_by_side
 
 __all__ = ["FrozenCharCnn", "FrozenWordEmbedding", "make_type_encoder"]
 
@@ -41,7 +43,11 @@ class FrozenWordEmbedding:
         self._table = encoder.word_embedding.weight.detach()
         self.device = self._table.device
 
-    def __call__(self, ids: Int[Tensor, " types"]) -> Float[Tensor, "types proj"]:
+    def __call__(
+        self,
+        ids: Int[Tensor, " types"],
+        crew: Crew,  # noqa: ARG002  # a look-up is no work to share
+    ) -> Float[Tensor, "types proj"]:
         """Return the vectors of word ids."""
         return F.embedding(ids, self._table)
 
@@ -74,21 +80,20 @@ class FrozenCharCnn:
             )
         )
 
-    def __call__(self, char_ids: Int[Tensor, "types chars"]) -> Float[Tensor, "types proj"]:
+    def __call__(
+        self, char_ids: Int[Tensor, "types chars"], crew: Crew
+    ) -> Float[Tensor, "types proj"]:
         """Return the vectors of spellings; the order in which they are computed is no one's concern."""
         positions = self._positions(char_ids.cpu())
         order = torch.argsort(positions)
         ordered_ids, ordered_positions = char_ids[order.to(self.device)], positions[order]
-        chunks = [
-            slice(start, start + _CHUNK_TYPES) for start in range(0, len(order), _CHUNK_TYPES)
-        ]
-        if len(chunks) == 1 and len(order) > 1:  # work for both threads
-            half = len(order) // 2
-            chunks = [slice(0, half), slice(half, len(order))]
-        parts = side_by_side(
+        # as many types at a time for each thread as there are for the last chunks too
+        num_chunks = -(-len(order) // _CHUNK_TYPES)
+        num_chunks = min(-(-num_chunks // crew.size) * crew.size, len(order))
+        bounds = [len(order) * chunk // num_chunks for chunk in range(num_chunks + 1)]
+        parts = crew.map(
             lambda chunk: self._encode(ordered_ids[chunk], ordered_positions[chunk]),
-            chunks,
-            device=self.device,
+            [slice(*pair) for pair in itertools.pairwise(bounds)],
         )
         vectors = torch.cat(parts)
         return torch.empty_like(vectors).index_copy_(0, order.to(self.device), vectors)

@@ -43,7 +43,7 @@ TARGET INLINE void NAME(multiply)(int rows, vf sums[ROWS][4], const float *a, pt
 }
 
 /* What is computed of a layer: the input's share of the gates, a step, or its projection. */
-enum NAME(part) { NAME(SHARE), NAME(STEP), NAME(PROJECTION) };
+enum NAME(job) { NAME(SHARE), NAME(STEP), NAME(PROJECTION) };
 
 struct NAME(run) {
     const struct layer *layer;
@@ -53,29 +53,29 @@ struct NAME(run) {
 };
 
 /* One block of 4 * LANES columns for `rows` rows from `row` on. */
-TARGET INLINE void NAME(block)(int part, const struct NAME(run) *run, int block, int rows, int row,
+TARGET INLINE void NAME(block)(int job, const struct NAME(run) *run, int block, int rows, int row,
                                int offset, int fetch) {
     const struct layer *layer = run->layer;
     const struct tile *tile = run->tile;
     const int columns = 4 * LANES, width = layer->input.width, cells = layer->hidden.columns / 4;
     float *share = run->shares + ((ptrdiff_t)block * tile->rows + offset + row) * columns;
     const float *bias = layer->input.bias + block * columns;
-    const int shared = part == NAME(STEP) && ahead_of_steps(tile);
+    const int shared = job == NAME(STEP) && ahead_of_steps(tile);
     vf sums[ROWS][4];
     for (int r = 0; r < rows; r++)
         for (int q = 0; q < 4; q++)
-            if (part == NAME(PROJECTION)) sums[r][q] = SPLAT(0.0f);
+            if (job == NAME(PROJECTION)) sums[r][q] = SPLAT(0.0f);
             else sums[r][q] = *(NAME(vu) *)((shared ? share + r * columns : bias) + q * LANES);
 
-    if (part != NAME(PROJECTION) && !shared)
+    if (job != NAME(PROJECTION) && !shared)
         NAME(multiply)(rows, sums, tile->inputs + (ptrdiff_t)(offset + row) * width, width,
                        (const float *)layer->input.weights + (ptrdiff_t)block * width * columns,
                        width, fetch ? width * columns : 0);
-    if (part == NAME(STEP))
+    if (job == NAME(STEP))
         NAME(multiply)(rows, sums, tile->hidden + (ptrdiff_t)row * width, width,
                        (const float *)layer->hidden.weights + (ptrdiff_t)block * width * columns,
                        width, fetch ? width * columns : 0);
-    if (part == NAME(PROJECTION))
+    if (job == NAME(PROJECTION))
         for (int chunk = 0; chunk < cells / LANES; chunk++)
             NAME(multiply)(rows, sums, run->wide + ((ptrdiff_t)chunk * tile->batch + row) * LANES, LANES,
                            (const float *)layer->projection.weights +
@@ -83,9 +83,9 @@ TARGET INLINE void NAME(block)(int part, const struct NAME(run) *run, int block,
                            LANES, fetch ? cells * columns : 0);
 
     for (int r = 0; r < rows; r++) {
-        if (part == NAME(SHARE)) {
+        if (job == NAME(SHARE)) {
             for (int q = 0; q < 4; q++) *(NAME(vu) *)(share + r * columns + q * LANES) = sums[r][q];
-        } else if (part == NAME(STEP)) {
+        } else if (job == NAME(STEP)) {
             ptrdiff_t at = ((ptrdiff_t)block * tile->batch + row + r) * LANES;
             *(NAME(vu) *)(run->wide + at) = NAME(cell)(sums[r][0], sums[r][1], sums[r][2], sums[r][3],
                                                        tile->memory + at, layer->cell_clip);
@@ -98,49 +98,54 @@ TARGET INLINE void NAME(block)(int part, const struct NAME(run) *run, int block,
     }
 }
 
-/* One part of the layer, for `rows` rows: block by block, so that a block's weights stay in the cache. */
-TARGET static void NAME(blocks)(int part, const struct NAME(run) *run, int rows, int offset) {
+/* One job of the layer, for `rows` rows: block by block, so that a block's weights stay in the cache. */
+TARGET static void NAME(blocks)(int job, const struct NAME(run) *run, int rows, int offset, int part) {
     const struct layer *layer = run->layer;
-    const int columns = part == NAME(PROJECTION) ? layer->projection.columns : layer->hidden.columns;
+    const int columns = job == NAME(PROJECTION) ? layer->projection.columns : layer->hidden.columns;
     const int groups = (rows + ROWS - 1) / ROWS;
-    for (int block = 0; block < columns / (4 * LANES); block++)
+    const struct share own = share_of(run->tile, part, columns / (4 * LANES));
+    for (int block = own.start; block < own.end; block++)
         for (int group = 0; group < groups; group++) {
             const int row = (int)((long)rows * group / groups);
             const int end = (int)((long)rows * (group + 1) / groups);
             const int fetch = group == 0 && groups > 1;
             switch (end - row) { /* the number of rows has to be known when this is compiled */
-            case 1: NAME(block)(part, run, block, 1, row, offset, fetch); break;
-            case 2: NAME(block)(part, run, block, 2, row, offset, fetch); break;
-            case 3: NAME(block)(part, run, block, 3, row, offset, fetch); break;
+            case 1: NAME(block)(job, run, block, 1, row, offset, fetch); break;
+            case 2: NAME(block)(job, run, block, 2, row, offset, fetch); break;
+            case 3: NAME(block)(job, run, block, 3, row, offset, fetch); break;
 #if ROWS > 3
-            case 4: NAME(block)(part, run, block, 4, row, offset, fetch); break;
-            case 5: NAME(block)(part, run, block, 5, row, offset, fetch); break;
-            case 6: NAME(block)(part, run, block, 6, row, offset, fetch); break;
+            case 4: NAME(block)(job, run, block, 4, row, offset, fetch); break;
+            case 5: NAME(block)(job, run, block, 5, row, offset, fetch); break;
+            case 6: NAME(block)(job, run, block, 6, row, offset, fetch); break;
 #endif
             }
         }
 }
 
-TARGET static void NAME(run)(const struct layer *layer, const struct tile *tile) {
+TARGET static void NAME(run)(const struct layer *layer, const struct tile *tile, int part) {
     const int width = layer->input.width, cells = layer->hidden.columns / 4;
     char *scratch = tile->scratch;
     struct NAME(run) run = {.layer = layer, .tile = tile};
     run.wide = (float *)take(&scratch, sizeof(float) * cells * tile->batch);
     run.shares = (float *)scratch;
-    if (ahead_of_steps(tile)) NAME(blocks)(NAME(SHARE), &run, tile->rows, 0);
+    if (ahead_of_steps(tile)) NAME(blocks)(NAME(SHARE), &run, tile->rows, 0, part);
     for (int s = 0; s < tile->steps; s++) {
         const int step = tile->reverse ? tile->steps - 1 - s : s;
         const int rows = tile->batch_sizes[step], offset = tile->offsets[step];
-        NAME(blocks)(NAME(STEP), &run, rows, offset);
+        const struct share own = share_of(tile, part, rows);
+        NAME(blocks)(NAME(STEP), &run, rows, offset, part);
+        meet(tile);
         if (layer->projection.weights)
-            NAME(blocks)(NAME(PROJECTION), &run, rows, offset);
+            NAME(blocks)(NAME(PROJECTION), &run, rows, offset, part);
         else
-            for (int row = 0; row < rows; row++)
+            for (int row = own.start; row < own.end; row++)
                 for (int cell = 0; cell < cells; cell++)
                     tile->hidden[(ptrdiff_t)row * width + cell] =
                         run.wide[((ptrdiff_t)(cell / LANES) * tile->batch + row) * LANES + cell % LANES];
-        write_outputs(layer, tile, rows, offset);
+        meet(tile);
+        write_outputs(layer, tile, own, offset);
     }
+    meet(tile);
 }
 
 #undef NAME

@@ -6,15 +6,16 @@
 
 #include <string.h>
 
-/* What the layer hands on: its hidden state, with the input added if the layer is residual. */
-static void write_outputs(const struct layer *layer, const struct tile *tile, int rows, int offset) {
-    const ptrdiff_t width = layer->input.width, numbers = rows * width;
-    const float *x = tile->inputs + offset * width;
-    float *y = tile->outputs + offset * width;
+/* What the layer hands on of some rows of a step: its hidden state, with the input added if residual. */
+static void write_outputs(const struct layer *layer, const struct tile *tile, struct share rows, int offset) {
+    const ptrdiff_t width = layer->input.width, start = (offset + rows.start) * width;
+    const ptrdiff_t numbers = (rows.end - rows.start) * width;
+    const float *x = tile->inputs + start, *hidden = tile->hidden + rows.start * width;
+    float *y = tile->outputs + start;
     if (layer->residual)
-        for (ptrdiff_t n = 0; n < numbers; n++) y[n] = tile->hidden[n] + x[n];
+        for (ptrdiff_t n = 0; n < numbers; n++) y[n] = hidden[n] + x[n];
     else
-        memcpy(y, tile->hidden, sizeof(float) * numbers);
+        memcpy(y, hidden, sizeof(float) * numbers);
 }
 
 /* ---- float32 on vectors of 4, whatever the processor calls them */
@@ -119,9 +120,9 @@ static int has_tiles(void) {
            syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
 }
 
-AMX static void run_fixed(const struct layer *layer, const struct tile *tile) { run_on_tiles(FIXED, layer, tile); }
-AMX static void run_bf16(const struct layer *layer, const struct tile *tile) { run_on_tiles(BF16, layer, tile); }
-AMX static void run_int8(const struct layer *layer, const struct tile *tile) { run_on_tiles(INT8, layer, tile); }
+AMX static void run_fixed(const struct layer *layer, const struct tile *tile, int part) { run_on_tiles(FIXED, layer, tile, part); }
+AMX static void run_bf16(const struct layer *layer, const struct tile *tile, int part) { run_on_tiles(BF16, layer, tile, part); }
+AMX static void run_int8(const struct layer *layer, const struct tile *tile, int part) { run_on_tiles(INT8, layer, tile, part); }
 
 #define MULTIPLY(name, method) \
     AMX static void name(const struct product *by, const float *x, int rows, int pool, float *y, char *scratch) { \
@@ -159,19 +160,19 @@ enum { SUBNORMALS_ARE_ZERO = 0x8040 };
 #define GUARDED(work) work
 #endif
 
-/* Runs one layer over a tile; the state is brought up to date. The method must be one that `elmo_can`;
+/* Runs one part of a layer over a tile, and returns when all parts are done; the state is brought up to date. The method must be one that `elmo_can`;
    those on tiles need a projection. */
-PUBLIC void elmo_run_layer(int method, const struct layer *layer, const struct tile *tile) {
+PUBLIC void elmo_run_layer(int method, const struct layer *layer, const struct tile *tile, int part) {
     switch (method) {
-        case GENERIC: GUARDED(generic_run(layer, tile)); break;
+        case GENERIC: GUARDED(generic_run(layer, tile, part)); break;
 #if defined(__x86_64__)
-        case AVX2: GUARDED(avx2_run(layer, tile)); break;
-        case AVX512: GUARDED(avx512_run(layer, tile)); break;
+        case AVX2: GUARDED(avx2_run(layer, tile, part)); break;
+        case AVX512: GUARDED(avx512_run(layer, tile, part)); break;
 #endif
 #if defined(HAS_TILES)
-        case FIXED: GUARDED(run_fixed(layer, tile)); break;
-        case BF16: GUARDED(run_bf16(layer, tile)); break;
-        case INT8: GUARDED(run_int8(layer, tile)); break;
+        case FIXED: GUARDED(run_fixed(layer, tile, part)); break;
+        case BF16: GUARDED(run_bf16(layer, tile, part)); break;
+        case INT8: GUARDED(run_int8(layer, tile, part)); break;
 #endif
     }
 }

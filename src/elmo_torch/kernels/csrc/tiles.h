@@ -73,8 +73,9 @@ AMX INLINE void narrow(int method, struct operand to, int row, int at, __m512 x,
     _mm_storeu_si128((__m128i *)place, _mm512_cvtepi32_epi8(whole));
 }
 
-AMX INLINE void narrow_rows(int method, struct operand to, const float *x, int rows, int width) {
-    for (int row = 0; row < rows; row++, x += width) {
+AMX INLINE void narrow_rows(int method, struct operand to, const float *x, struct share rows, int width) {
+    x += (ptrdiff_t)rows.start * width;
+    for (int row = rows.start; row < rows.end; row++, x += width) {
         float factor = 1.0f;
         if (method != BF16) {
             __m512 largest = _mm512_setzero_ps();
@@ -195,11 +196,12 @@ AMX INLINE __m512 widened(int method, struct sums sums, int at, struct operand a
 struct tiles_run {
     const struct layer *layer;
     const struct tile *tile;
+    int part;
     struct operand inputs, hidden, wide;
     struct sums x, h;
     float *shares;    /* (blocks, rows of the tile, 64) */
     uint16_t *halves; /* int8: outputs before the projection as float16, laid out as the memory */
-    float *largest;   /* int8: (batch, 16), the largest of them so far */
+    float *largest;   /* int8: (parts, batch, 16), the largest of them so far */
 };
 
 /* 16 columns of the input's share of the gates. */
@@ -211,7 +213,8 @@ AMX INLINE __m512 input_share(int method, const struct tiles_run *run, int at, i
 AMX INLINE void share_inputs(int method, const struct tiles_run *run) {
     const struct product *input = &run->layer->input;
     const int rows = run->tile->rows;
-    for (int block = 0; block < input->columns / 64; block++) {
+    const struct share own = share_of(run->tile, run->part, input->columns / 64);
+    for (int block = own.start; block < own.end; block++) {
         multiply_block(method, run->inputs, 0, rows, input, block, run->x);
         float *share = run->shares + (ptrdiff_t)block * rows * 64;
         for (int row = 0; row < rows; row++)
@@ -225,9 +228,12 @@ AMX INLINE void step_cells(int method, const struct tiles_run *run, int rows, in
     const struct tile *tile = run->tile;
     const int shared = ahead_of_steps(tile);
     float output_factor = 1.0f;
-    if (method == FIXED) /* an output is less than 1 */
+    if (method == FIXED) /* an output is less than 1; all parts write the same */
         for (int row = 0; row < rows; row++) output_factor = scale_row(method, run->wide, row, 1.0f);
-    for (int block = 0; block < layer->hidden.columns / 64; block++) {
+    float *all_largest = run->largest + (ptrdiff_t)run->part * tile->batch * 16;
+    if (method == INT8) memset(all_largest, 0, sizeof(float) * 16 * rows);
+    const struct share own = share_of(tile, run->part, layer->hidden.columns / 64);
+    for (int block = own.start; block < own.end; block++) {
         if (!shared) multiply_block(method, run->inputs, offset, rows, &layer->input, block, run->x);
         multiply_block(method, run->hidden, 0, rows, &layer->hidden, block, run->h);
         const float *share = run->shares + ((ptrdiff_t)block * tile->rows + offset) * 64;
@@ -246,7 +252,7 @@ AMX INLINE void step_cells(int method, const struct tiles_run *run, int rows, in
             if (method != INT8) {
                 narrow(method, run->wide, row, block * 16, output, output_factor);
             } else {
-                float *largest = run->largest + row * 16;
+                float *largest = all_largest + row * 16;
                 _mm512_store_ps(largest, _mm512_max_ps(_mm512_load_ps(largest), _mm512_abs_ps(output)));
                 _mm256_store_si256((__m256i *)(run->halves + place), _mm512_cvtps_ph(output, 0));
             }
@@ -255,21 +261,24 @@ AMX INLINE void step_cells(int method, const struct tiles_run *run, int rows, in
 }
 
 /* int8: the outputs before the projection, now that the largest number of each row is known. */
-AMX static void narrow_halves(const struct tiles_run *run, int rows) {
-    for (int row = 0; row < rows; row++)
-        scale_row(INT8, run->wide, row, _mm512_reduce_max_ps(_mm512_load_ps(run->largest + row * 16)));
-    for (int block = 0; block < run->layer->hidden.columns / 64; block++)
-        for (int row = 0; row < rows; row++) {
-            const float scale = run->wide.scales[row], factor = scale > 0 ? 1.0f / scale : 0.0f;
-            const uint16_t *half = run->halves + ((ptrdiff_t)block * run->tile->batch + row) * 16;
+AMX static void narrow_halves(const struct tiles_run *run, struct share rows) {
+    const struct tile *tile = run->tile;
+    for (int row = rows.start; row < rows.end; row++) {
+        __m512 largest = _mm512_setzero_ps();
+        for (int part = 0; part < tile->team->parts; part++)
+            largest = _mm512_max_ps(largest, _mm512_load_ps(run->largest + ((ptrdiff_t)part * tile->batch + row) * 16));
+        const float factor = scale_row(INT8, run->wide, row, _mm512_reduce_max_ps(largest));
+        const uint16_t *half = run->halves + (ptrdiff_t)row * 16;
+        for (int block = 0; block < run->layer->hidden.columns / 64; block++, half += (ptrdiff_t)tile->batch * 16)
             narrow(INT8, run->wide, row, block * 16, _mm512_cvtph_ps(_mm256_load_si256((const __m256i *)half)), factor);
-        }
+    }
 }
 
 AMX INLINE void project(int method, const struct tiles_run *run, int rows) {
     const struct product *projection = &run->layer->projection;
     const __m512 clip = _mm512_set1_ps(run->layer->proj_clip);
-    for (int block = 0; block < projection->columns / 64; block++) {
+    const struct share own = share_of(run->tile, run->part, projection->columns / 64);
+    for (int block = own.start; block < own.end; block++) {
         multiply_block(method, run->wide, 0, rows, projection, block, run->h);
         for (int row = 0; row < rows; row++)
             for (int q = 0; q < 64; q += 16) {
@@ -280,31 +289,41 @@ AMX INLINE void project(int method, const struct tiles_run *run, int rows) {
     }
 }
 
-AMX INLINE void run_on_tiles(int method, const struct layer *layer, const struct tile *tile) {
-    const int width = layer->input.width, cells = layer->hidden.columns / 4;
+AMX INLINE void run_on_tiles(int method, const struct layer *layer, const struct tile *tile, int part) {
+    const int width = layer->input.width, cells = layer->hidden.columns / 4, parts = tile->team->parts;
     char *scratch = tile->scratch;
-    struct tiles_run run = {.layer = layer, .tile = tile};
+    struct tiles_run run = {.layer = layer, .tile = tile, .part = part};
     run.inputs = take_operand(&scratch, method, tile->rows, width);
     run.hidden = take_operand(&scratch, method, tile->batch, width);
     run.wide = take_operand(&scratch, method, tile->batch, cells);
-    run.x = take_sums(&scratch, method, tile->rows);
-    run.h = take_sums(&scratch, method, tile->batch);
+    for (int of = 0; of < parts; of++) { /* each part has sums of its own */
+        struct sums x = take_sums(&scratch, method, tile->rows), h = take_sums(&scratch, method, tile->batch);
+        if (of == part) run.x = x, run.h = h;
+    }
     run.halves = (uint16_t *)take(&scratch, sizeof(uint16_t) * cells * tile->batch);
-    run.largest = (float *)take(&scratch, 64 * tile->batch);
+    run.largest = (float *)take(&scratch, sizeof(float) * 16 * tile->batch * parts);
     run.shares = (float *)scratch;
     configure_tiles();
-    narrow_rows(method, run.inputs, tile->inputs, tile->rows, width);
+    narrow_rows(method, run.inputs, tile->inputs, share_of(tile, part, tile->rows), width);
+    meet(tile);
     if (ahead_of_steps(tile)) share_inputs(method, &run);
     for (int s = 0; s < tile->steps; s++) {
         const int step = tile->reverse ? tile->steps - 1 - s : s;
         const int rows = tile->batch_sizes[step], offset = tile->offsets[step];
-        narrow_rows(method, run.hidden, tile->hidden, rows, width);
-        memset(run.largest, 0, 64 * (size_t)rows);
+        const struct share own = share_of(tile, part, rows);
+        narrow_rows(method, run.hidden, tile->hidden, own, width);
+        meet(tile);
         step_cells(method, &run, rows, offset);
-        if (method == INT8) narrow_halves(&run, rows);
+        meet(tile);
+        if (method == INT8) {
+            narrow_halves(&run, own);
+            meet(tile);
+        }
         project(method, &run, rows);
-        write_outputs(layer, tile, rows, offset);
+        meet(tile);
+        write_outputs(layer, tile, own, offset);
     }
+    meet(tile);
     _tile_release();
 }
 
@@ -318,7 +337,7 @@ AMX INLINE void multiply_on_tiles(int method, const struct product *by, const fl
     configure_tiles();
     for (int start = 0; start < num_rows; start += PANEL) {
         const int rows = num_rows - start < PANEL ? num_rows - start : PANEL;
-        narrow_rows(method, a, x + (ptrdiff_t)start * by->width, rows, by->width);
+        narrow_rows(method, a, x + (ptrdiff_t)start * by->width, (struct share){0, rows}, by->width);
         for (int block = 0; block < by->columns / 64; block++) {
             multiply_block(method, a, 0, rows, by, block, sums);
             for (int row = 0; row < rows; row++) {
