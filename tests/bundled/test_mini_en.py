@@ -14,7 +14,7 @@ from elmo_torch import Embedder, load_checkpoint
 from elmo_torch.embed.catalogue import find_model
 from elmo_torch.formats import native
 from elmo_torch.pretrain.perplexity import evaluate
-from elmo_torch.runtime import frozen as frozen_module
+from elmo_torch.runtime import recurrent
 from elmo_torch.runtime.frozen import FrozenBiLm
 from elmo_torch.text.readers import read_sentences
 from tests.shared_data import shared
@@ -81,11 +81,13 @@ def test_vectors_do_not_depend_on_batch_order_padding_repetition_or_threads() ->
     assert all(difference <= 2e-5 for difference in differences.values()), differences
 
 
-def test_a_sentence_longer_than_a_window_equals_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sentence_read_in_other_tiles_has_the_same_vectors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     sentence = list(itertools.islice(itertools.cycle(itertools.chain(*SENTENCES)), 3000))
     embedder = Embedder.load("mini-en")
     whole = embedder.embed([sentence])[0].vectors
-    monkeypatch.setattr(frozen_module, "_GATE_BYTES", 200 * 4 * 1024 * 4)  # windows of 200 tokens
+    monkeypatch.setattr(recurrent, "_CPU_ROWS", 7)
     windowed = embedder.embed([sentence])[0].vectors
     np.testing.assert_allclose(windowed, whole, atol=2e-5)  # float32 sums in another order
 

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 
 from elmo_torch.errors import InputError
 from elmo_torch.nn.bilm import BiLm
-from elmo_torch.runtime import frozen as frozen_module
+from elmo_torch.runtime import recurrent
 from elmo_torch.runtime.frozen import FrozenBiLm
 from elmo_torch.runtime.selection import select_layers
-from elmo_torch.runtime.type_cache import TypeCache
 from tests.models import random_checkpoint, small_config
 
 # Differences are the rounding of float32 sums in another order, on values of order 1;
@@ -35,8 +34,7 @@ def test_a_batch_in_windows_of_any_width_equals_each_sentence_by_nn(
     monkeypatch: pytest.MonkeyPatch, num_layers: int, window_rows: int
 ) -> None:
     checkpoint = random_checkpoint(small_config(num_layers))
-    # the width that makes windows of so many time steps for this batch
-    monkeypatch.setattr(frozen_module, "_GATE_BYTES", window_rows * len(SENTENCES) * 4 * 7 * 4)
+    monkeypatch.setattr(recurrent, "_CPU_ROWS", window_rows)
     frozen = FrozenBiLm(checkpoint.bilm(), checkpoint.token_ids())
     batch = frozen.run(SENTENCES, select_layers("all", num_layers + 1))
     for sentence, vectors in zip(SENTENCES, batch.vectors, strict=True):
@@ -49,12 +47,14 @@ def test_windows_carry_the_state_out_as_one_run_does(monkeypatch: pytest.MonkeyP
     checkpoint = random_checkpoint()
     frozen = FrozenBiLm(checkpoint.bilm(), checkpoint.token_ids())
     top = select_layers("top", 3)
-    whole = [frozen.run(SENTENCES, top)]
+    whole = [frozen.run(SENTENCES, top, frozen.zero_state(len(SENTENCES)))]
     whole.append(frozen.run(SENTENCES, top, whole[0].state))
-    monkeypatch.setattr(frozen_module, "_GATE_BYTES", 1)
-    parts = [frozen.run(SENTENCES, top)]
+    monkeypatch.setattr(recurrent, "_CPU_ROWS", 1)
+    parts = [frozen.run(SENTENCES, top, frozen.zero_state(len(SENTENCES)))]
     parts.append(frozen.run(SENTENCES, top, parts[0].state))
     for left, right in zip(whole, parts, strict=True):
+        assert left.state is not None
+        assert right.state is not None
         torch.testing.assert_close(left.state.hidden, right.state.hidden, atol=ROUNDING, rtol=0)
         torch.testing.assert_close(left.state.memory, right.state.memory, atol=ROUNDING, rtol=0)
         for a, b in zip(left.vectors, right.vectors, strict=True):
@@ -109,35 +109,3 @@ def test_boundary_rows_are_kept_on_request() -> None:
         assert framed.shape[1] == len(sentence) + 2
         assert torch.equal(framed[:, 1:-1], bare)
         assert framed[:, [0, -1]].abs().sum() > 0
-
-
-def test_a_type_is_encoded_once_until_the_cache_is_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
-    checkpoint = random_checkpoint()
-    bilm = checkpoint.bilm()
-    seen: list[int] = []
-    encode = bilm.token_encoder.forward
-
-    def counted(ids: torch.Tensor) -> torch.Tensor:
-        seen.append(len(ids))
-        return encode(ids)
-
-    monkeypatch.setattr(bilm.token_encoder, "forward", counted)
-    cache = TypeCache(bilm, checkpoint.token_ids())
-    first = cache.encode(["a", "b", "c"])
-    second = cache.encode(["c", "d", "a"])
-    assert torch.equal(first[[2, 0]], second[[0, 2]])
-    assert seen == [3, 1]
-    cache.clear()
-    cache.encode(["a"])
-    assert seen == [3, 1, 1]
-
-
-def test_more_types_than_the_cache_holds_are_all_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
-    checkpoint = random_checkpoint()
-    words = [f"w{number}" for number in range(50)]
-    whole = TypeCache(checkpoint.bilm(), checkpoint.token_ids()).encode(words)
-    monkeypatch.setattr("elmo_torch.runtime.type_cache._CACHE_BYTES", 8 * 4 * 5)
-    monkeypatch.setattr("elmo_torch.runtime.type_cache._CHUNK_TYPES", 7)
-    small = TypeCache(checkpoint.bilm(), checkpoint.token_ids())
-    for _ in range(2):
-        torch.testing.assert_close(small.encode(words), whole, atol=1e-6, rtol=0)  # chunk order

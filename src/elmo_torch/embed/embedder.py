@@ -98,7 +98,9 @@ class Embedder:
         Another model, or another way to compute it, has another.
         """
         words = ["".join(map(chr, range(start, start + 16))) for start in range(1, 0x800, 16)]
-        words += [chr(lead << 12 | 0x800) for lead in range(16)] + [chr(p << 18 | 0x10000) for p in range(4)]
+        words += [chr(lead << 12 | 0x800) for lead in range(16)] + [
+            chr(p << 18 | 0x10000) for p in range(4)
+        ]
         batch = self._frozen.run([words], select_layers("all", self.num_layers))
         digest = hashlib.blake2b(repr(self.config).encode(), digest_size=16)
         digest.update(batch.vectors[0].cpu().numpy().tobytes())

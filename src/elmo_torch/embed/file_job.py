@@ -77,4 +77,3 @@ def embed_file(
             progress(window_tokens)
         writer.finish()
     return EmbedCounts(num_sentences=num_sentences, num_tokens=num_tokens)
-

@@ -86,9 +86,7 @@ class CompiledProduct:
         self._packed = pack_columns(weight, method)
         full = weight.new_zeros(self.columns) if bias is None else bias
         self._bias = pad_to(full, padded(self.columns)).contiguous()
-        self._product = _product(
-            padded(self.width), padded(self.columns), self._packed, self._bias
-        )
+        self._product = _product(padded(self.width), padded(self.columns), self._packed, self._bias)
 
     def __call__(
         self, x: Float[Tensor, "rows width"], pool: int = 1
@@ -200,7 +198,7 @@ class CompiledRun:
         self._reverse = reverse
         self._widths = hidden.shape[1], memory.shape[1]
         self._hidden = pad_to(hidden, padded(hidden.shape[1])).clone()
-        blocks = pad_to(memory, padded(memory.shape[1])).unflatten(1, (-1, layer.method.lanes))
+        blocks = pad_to(memory, padded(memory.shape[1])).view(len(memory), -1, layer.method.lanes)
         self._memory = blocks.transpose(0, 1).clone(memory_format=torch.contiguous_format)
 
     def read(

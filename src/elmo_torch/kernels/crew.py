@@ -61,7 +61,9 @@ class Crew:
             return work(0, self), work(1, self)
         larger = self.size - self.size // 2
         other = self._pool.submit(
-            _with_threads, functools.partial(work, 1, Crew(self.size // 2, self._pool)), self.size // 2
+            _with_threads,
+            functools.partial(work, 1, Crew(self.size // 2, self._pool)),
+            self.size // 2,
         )
         try:
             first = _with_threads(functools.partial(work, 0, Crew(larger, self._pool)), larger)
@@ -119,7 +121,7 @@ def _pool(size: int) -> ThreadPoolExecutor:
 
 def _forget_threads() -> None:
     """Start anew in a child process, which has none of its parent's threads."""
-    global _at_work  # noqa: PLW0603
+    global _at_work
     _at_work = threading.Lock()
     _pool.cache_clear()
 

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from elmo_torch.kernels.library import Method
 
-__all__ = ["Packed", "padded", "pack_columns", "pack_gates"]
+__all__ = ["Packed", "pack_columns", "pack_gates", "padded"]
 
 Packed = tuple[Tensor, Tensor | None]  # the weights; with int8 a scale for each column
 

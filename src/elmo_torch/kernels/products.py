@@ -45,7 +45,7 @@ def make_product(
 
 
 def _pooled(y: Tensor, pool: int) -> Tensor:
-    return y if pool == 1 else y.unflatten(0, (-1, pool)).amax(dim=1)
+    return y if pool == 1 else y.view(-1, pool, y.shape[1]).amax(dim=1)
 
 
 def _int8_weight(weight: Tensor) -> tuple[Tensor, Tensor]:

@@ -29,7 +29,7 @@ class FrozenBatch:
     """Each sentence's vectors at its own length, and the state after the batch."""
 
     vectors: list[Float[Tensor, "kept _ dim"]]  # ragged: each its own number of tokens
-    state: BiLmState | None  # None: the batch was read from the zero state, and no state was asked for
+    state: BiLmState | None  # None: read from the zero state, and none was asked for
 
 
 class FrozenBiLm:

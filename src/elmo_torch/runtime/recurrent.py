@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, cast
 
 import torch
 from jaxtyping import Float, Int
@@ -13,7 +13,6 @@ from elmo_torch.kernels.compiled import CompiledLayer
 from elmo_torch.kernels.crew import Crew
 from elmo_torch.kernels.library import compiled_method
 from elmo_torch.kernels.precision import Precision
-from elmo_torch.nn.bilm import BiLmConfig
 from elmo_torch.nn.bilstmp import BiLmState, BiLstmp
 from elmo_torch.nn.lstmp import LstmpLayer
 from elmo_torch.runtime.ragged import RaggedBatch
@@ -56,7 +55,11 @@ class FrozenStacks:
         self.device = next(lstm.parameters()).device
         self._stacks = [
             [
-                _make_layer(layer, residual=stack.residual and index > 0, precision=precision)
+                _make_layer(
+                    cast(LstmpLayer, layer),
+                    residual=stack.residual and index > 0,
+                    precision=precision,
+                )
                 for index, layer in enumerate(stack)
             ]
             for stack in lstm.stacks()

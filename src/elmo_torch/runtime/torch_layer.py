@@ -26,9 +26,7 @@ class TorchLayer:
         self.input = make_product(layer.w_input.detach(), layer.run_bias().detach(), precision)
         self.hidden = make_product(layer.w_hidden.detach(), None, precision)
         self.projection = (
-            None
-            if layer.w_proj is None
-            else make_product(layer.w_proj.detach(), None, precision)
+            None if layer.w_proj is None else make_product(layer.w_proj.detach(), None, precision)
         )
 
     def start(
@@ -37,7 +35,7 @@ class TorchLayer:
         memory: Float[Tensor, "batch cell"],
         *,
         reverse: bool,
-        crew: Crew,  # noqa: ARG002  # PyTorch has threads of its own
+        crew: Crew,  # PyTorch has threads of its own
     ) -> "TorchRun":
         """Return a run from a state; ``reverse`` takes the last time step first."""
         return TorchRun(self, hidden, memory, reverse=reverse)
@@ -64,7 +62,7 @@ class TorchRun:
     ) -> Float[Tensor, "rows width"]:
         """Return the outputs over some time steps, as ``CompiledRun.read``."""
         layer = self._layer
-        shares = layer.input(inputs).split(list(batch_sizes))
+        shares = torch.split(layer.input(inputs), list(batch_sizes))
         outputs: list[Tensor] = [inputs] * len(shares)
         for step in reversed(range(len(shares))) if self._reverse else range(len(shares)):
             rows = batch_sizes[step]

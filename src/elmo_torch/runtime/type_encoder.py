@@ -5,10 +5,11 @@ one of them stands for all. Filters narrower than the widest are filled up with 
 """
 
 import itertools
+from typing import cast
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from elmo_torch.kernels.crew import Crew
@@ -46,7 +47,7 @@ class FrozenWordEmbedding:
     def __call__(
         self,
         ids: Int[Tensor, " types"],
-        crew: Crew,  # noqa: ARG002  # a look-up is no work to share
+        crew: Crew,  # a look-up is no work to share
     ) -> Float[Tensor, "types proj"]:
         """Return the vectors of word ids."""
         return F.embedding(ids, self._table)
@@ -60,18 +61,21 @@ class FrozenCharCnn:
         self._chars = encoder.char_embedding.weight.detach()
         self.device = self._chars.device
         self._widest = max(width for width, _ in self._config.filters)
+        convolutions = [cast(nn.Conv1d, module) for module in encoder.convolutions]
         filters = [
             F.pad(convolution.weight.detach(), (0, self._widest - convolution.kernel_size[0]))
-            for convolution in encoder.convolutions
+            for convolution in convolutions
         ]  # (filters, char_dim, widest)
-        biases = [convolution.bias.detach() for convolution in encoder.convolutions]
+        biases = [cast(Tensor, convolution.bias).detach() for convolution in convolutions]
         self._convolutions = make_product(
             torch.cat(filters).transpose(1, 2).flatten(1), torch.cat(biases), precision
         )
         self._filter_widths = torch.cat(
             [torch.full((count,), width) for width, count in self._config.filters]
         ).to(self.device)
-        self._highways = [_FrozenHighway(layer, precision) for layer in encoder.highways]
+        self._highways = [
+            _FrozenHighway(cast(Highway, layer), precision) for layer in encoder.highways
+        ]
         self._projection = (
             None
             if encoder.projection is None
@@ -115,7 +119,7 @@ class FrozenCharCnn:
     ) -> Float[Tensor, "types proj"]:
         """Return the vectors of types that are sorted by their positions."""
         counts, sizes = torch.unique_consecutive(positions, return_counts=True)
-        groups = char_ids.split(sizes.tolist())
+        groups = torch.split(char_ids, sizes.tolist())
         x = torch.cat(
             [
                 self._maxima(group, num_positions)
@@ -142,9 +146,10 @@ class FrozenCharCnn:
         ).flatten(0, 1)
         if num_positions + self._widest - 1 <= max_chars:
             return self._convolutions(windows, pool=num_positions)
-        answers = self._convolutions(windows).unflatten(0, (types, num_positions))
+        answers = self._convolutions(windows).view(types, num_positions, -1)
         ends = torch.arange(num_positions, device=self.device)[:, None] + self._filter_widths
-        return answers.masked_fill(ends > max_chars, -torch.inf).amax(dim=1)
+        largest: Tensor = answers.masked_fill(ends > max_chars, -torch.inf).amax(dim=1)
+        return largest
 
 
 class _FrozenHighway:
