@@ -17,7 +17,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 FLAGS = ["-O3", "-shared", "-fPIC", "-fvisibility=hidden"]
 SOURCE = "src/elmo_torch/kernels/csrc/lstmp.c"
-KERNEL = "elmo_torch/kernels/lstmp.so"
+KERNEL = "elmo_torch/kernels/lstmp.kernel"
 
 
 class KernelBuildHook(BuildHookInterface[Any]):

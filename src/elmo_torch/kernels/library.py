@@ -16,7 +16,7 @@ from elmo_torch.kernels.precision import Precision
 
 __all__ = ["Method", "available", "compiled_method", "library", "scratch"]
 
-_FILE = Path(__file__).with_name("lstmp.so")
+_FILE = Path(__file__).with_name("lstmp.kernel")
 
 
 class Method(enum.IntEnum):
