@@ -7,22 +7,37 @@ the repository, in ``../shared/fixtures``. Exit code 1 if a row that should agre
 import sys
 
 from tests.golden.mistakes import MISTAKES
-from tests.golden.parity import TOLERANCE, distance
+from tests.golden.parity import RUNTIME_TOLERANCES, TOLERANCE, distance
 from tests.golden.peers import GOLDEN_RUNS, TENSORFLOW_RUNS, load_bilm, peer_run
+from tests.golden.readers import FrozenReader, PlainReader, Reader
 
 
 def print_parity() -> bool:
-    """Print one row a run; return whether all are within the tolerance."""
-    print(f"Largest absolute difference, float32; tolerance {TOLERANCE:.0e}\n")
-    print(f"{'run':<48} {'layers':>9} {'states':>9}")
+    """Print one row a run; return whether all are within the tolerances."""
+    print(
+        "Largest absolute difference of layers and states: nn, and the runtime at each precision\n"
+    )
+    columns = ["nn", *RUNTIME_TOLERANCES]
+    print(f"{'tolerance':<48}" + "".join(f" {_tolerance(column):>17.0e}" for column in columns))
+    print(f"{'run':<48}" + "".join(f" {column:>17}" for column in columns))
     agree = True
     for name in TENSORFLOW_RUNS + GOLDEN_RUNS:
         run = peer_run(name)
-        measured = distance(load_bilm(run.model), run)
-        state = "-" if measured.state is None else f"{measured.state:.2e}"
-        print(f"{name:<48} {measured.layers:>9.2e} {state:>9}")
-        agree &= max(measured.layers, measured.state or 0) <= TOLERANCE
+        bilm = load_bilm(run.model)
+        readers: list[Reader] = [PlainReader(bilm)]
+        readers += [FrozenReader(bilm, precision) for precision in RUNTIME_TOLERANCES]
+        cells = []
+        for column, reader in zip(columns, readers, strict=True):
+            measured = distance(reader, run)
+            state = "-" if measured.state is None else f"{measured.state:.1e}"
+            cells.append(f" {measured.layers:>8.1e} {state:>8}")
+            agree &= max(measured.layers, measured.state or 0) <= _tolerance(column)
+        print(f"{name:<48}" + "".join(cells))
     return agree
+
+
+def _tolerance(column: str) -> float:
+    return {"nn": TOLERANCE, **RUNTIME_TOLERANCES}[column]
 
 
 def print_mistakes() -> bool:

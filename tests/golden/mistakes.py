@@ -14,6 +14,7 @@ from elmo_torch.nn.highway import Highway
 from elmo_torch.nn.lstmp import FORGET_BIAS, LstmpLayer
 from tests.golden.parity import distance
 from tests.golden.peers import PeerRun, load_bilm
+from tests.golden.readers import PlainReader
 
 __all__ = ["MISTAKES", "Mistake"]
 
@@ -34,7 +35,7 @@ class Mistake:
     def error(self, run: PeerRun) -> float:
         bilm = load_bilm(run.model, self.config)
         self.bend(bilm)
-        return distance(bilm, run, carried=self.carried).layers
+        return distance(PlainReader(bilm), run, carried=self.carried).layers
 
 
 def _layers(bilm: BiLm) -> list[LstmpLayer]:

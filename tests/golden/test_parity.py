@@ -1,11 +1,12 @@
-"""Parity of ``nn`` with the values of TensorFlow's bilm-tf and AllenNLP."""
+"""Parity of ``nn`` and of the runtime with the values of TensorFlow's bilm-tf and AllenNLP."""
 
 import h5py
 import pytest
 import torch
 
+from elmo_torch.kernels.precision import Precision
 from elmo_torch.text.char_ids import CharIds
-from tests.golden.parity import TOLERANCE, distance
+from tests.golden.parity import RUNTIME_TOLERANCES, TOLERANCE, distance
 from tests.golden.peers import (
     GOLDEN_RUNS,
     TENSORFLOW_RUNS,
@@ -14,6 +15,7 @@ from tests.golden.peers import (
     peer_run,
     tensorflow_model,
 )
+from tests.golden.readers import FrozenReader, PlainReader
 from tests.helpers import largest_difference
 from tests.shared_data import shared
 
@@ -21,11 +23,22 @@ from tests.shared_data import shared
 @pytest.mark.parametrize("name", TENSORFLOW_RUNS + GOLDEN_RUNS)
 def test_layers_and_carried_states_are_the_peers(name: str) -> None:
     run = peer_run(name)
-    measured = distance(load_bilm(run.model), run)
+    measured = distance(PlainReader(load_bilm(run.model)), run)
     assert measured.layers <= TOLERANCE
     if name.startswith("allennlp_") and run.carried:
         assert measured.state is not None
         assert measured.state <= TOLERANCE
+
+
+@pytest.mark.parametrize("precision", RUNTIME_TOLERANCES)
+@pytest.mark.parametrize("name", TENSORFLOW_RUNS + GOLDEN_RUNS)
+def test_the_runtimes_layers_and_states_are_the_peers(name: str, precision: Precision) -> None:
+    run = peer_run(name)
+    measured = distance(FrozenReader(load_bilm(run.model), precision), run)
+    assert measured.layers <= RUNTIME_TOLERANCES[precision]
+    assert (measured.state or 0) <= RUNTIME_TOLERANCES[precision]
+    if precision != "fp32":
+        assert measured.layers > TOLERANCE, "this precision was not used"
 
 
 def test_the_char_cnn_gives_the_peers_vectors_for_a_whole_vocabulary() -> None:
