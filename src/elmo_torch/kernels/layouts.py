@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from elmo_torch.kernels.library import Method
 
-__all__ = ["Packed", "pack_columns", "pack_gates", "padded"]
+__all__ = ["Packed", "pack_bias", "pack_columns", "pack_gates", "pad_to", "padded"]
 
 Packed = tuple[Tensor, Tensor | None]  # the weights; with int8 a scale for each column
 
@@ -41,7 +41,7 @@ def pack_columns(weight: Float[Tensor, "columns width"], method: Method) -> Pack
 
 def pack_gates(weight: Float[Tensor, "gates width"], method: Method) -> Packed:
     """Return the weights of a layer's gates, packed."""
-    return _pack(_gate_blocks(weight, method), method)
+    return _pack(_gate_blocks(pad_to(weight, padded(weight.shape[1])), method), method)
 
 
 def pack_bias(bias: Float[Tensor, " gates"], method: Method) -> Float[Tensor, " padded"]:
@@ -52,10 +52,8 @@ def pack_bias(bias: Float[Tensor, " gates"], method: Method) -> Float[Tensor, " 
 def _gate_blocks(weight: Tensor, method: Method) -> Tensor:
     """Return (blocks, 4, lanes, width)."""
     cells, width = len(weight) // 4, weight.shape[1]
-    gates = weight.view(4, cells, width)
-    columns = padded(width) if width > 1 else width
-    gates = F.pad(gates, (0, columns - width, 0, padded(cells) - cells))
-    return gates.view(4, -1, method.lanes, columns).transpose(0, 1)
+    gates = F.pad(weight.reshape(4, cells, width), (0, 0, 0, padded(cells) - cells))
+    return gates.view(4, -1, method.lanes, width).transpose(0, 1)
 
 
 def _pack(blocks: Float[Tensor, "blocks 4 lanes width"], method: Method) -> Packed:
