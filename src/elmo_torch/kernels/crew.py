@@ -89,7 +89,11 @@ def run_with_crew(work: Callable[[Crew], _ResultT], device: torch.device) -> _Re
         raise
     # not before it has ended, even if the caller is interrupted: a crew needs the whole pool
     run.add_done_callback(lambda _: _at_work.release())
-    return run.result()
+    try:
+        return run.result()
+    finally:
+        # PyTorch takes the last number that any thread set for the threads to come: the user's stays
+        torch.set_num_threads(size)
 
 
 _at_work = threading.Lock()
@@ -114,8 +118,6 @@ def _pool(size: int) -> ThreadPoolExecutor:
     all_here = threading.Barrier(size)
     for started in [pool.submit(all_here.wait) for _ in range(size)]:
         started.result()
-    # PyTorch takes the last number that any thread set for the threads to come: the user's stays
-    torch.set_num_threads(size)
     return pool
 
 
